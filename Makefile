@@ -1,0 +1,64 @@
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+export GOFLAGS ?= -buildvcs=false
+
+GO    ?= go
+TOOL  := $(GO) tool -modfile=.tools/go.mod
+# End-to-end tests start processes and take real time: they have targets of their own.
+PURE  := ./clientlib/route/... ./controlplane/fleet/...
+
+.PHONY: help
+help: ## Show this list
+	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: dev
+dev: ## Run everything on loopback, with a live table
+	$(GO) run ./cmd/pointsman dev
+
+.PHONY: build
+build: ## Build the three programs into bin/
+	$(GO) build -o bin/ ./cmd/...
+
+.PHONY: test
+test: ## Run the quick tests, with the race detector
+	$(GO) test -race ./...
+
+.PHONY: check
+check: fmt-check vet lint test ## Format, vet, lint, layers and tests: what must pass before a push
+
+.PHONY: e2e
+e2e: build ## Run the end-to-end tests with real processes
+	$(GO) test -count=1 -timeout 10m -tags e2e ./test/e2e/...
+
+.PHONY: cover
+cover: ## Show the coverage of the pure packages
+	$(GO) test -cover $(PURE)
+
+.PHONY: bench
+bench: ## Run the core's benchmarks
+	$(GO) test -run '^$$' -bench . ./clientlib/route/...
+
+.PHONY: fmt
+fmt: ## Format Go and the example catalogs
+	gofmt -w $$(git ls-files '*.go' | grep -v '\.pb\.go$$')
+	$(GO) run ./cmd/pointsman catalog fmt deploy/examples
+
+.PHONY: fmt-check
+fmt-check:
+	@out=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$out" || { echo "not formatted, run make fmt:"; echo "$$out"; exit 1; }
+
+.PHONY: vet
+vet:
+	$(GO) vet ./...
+	$(GO) vet -tags e2e ./test/e2e/...
+
+.PHONY: lint
+lint: ## Run golangci-lint (built on first use: a few minutes)
+	$(TOOL) golangci-lint run
+
+.PHONY: proto
+proto: ## Lint the protos, check them against main, generate, and fail on a difference
+	$(TOOL) buf lint proto
+	$(TOOL) buf breaking proto --against '.git#branch=main,subdir=proto'
+	$(TOOL) buf generate
+	@git diff --exit-code --stat -- proto || { echo "generated code differs: commit it by itself"; exit 1; }
