@@ -1,0 +1,124 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
+)
+
+// publication is one run of catalog publish.
+type publication struct {
+	env             *env
+	folder          folder
+	message, author string
+	force, anyBase  bool
+	yes             bool
+}
+
+func newCatalogPublish(e *env) *cobra.Command {
+	p := &publication{env: e}
+	cmd := &cobra.Command{
+		Use:   "publish [PLAN | DIR]",
+		Short: "Store a catalog as a revision and serve it",
+		Long: `Publishes what a plan holds, or what a folder holds now. Either way it carries the revision that was compared with:
+if somebody published in between, nothing happens and the exit code is 3 (unless -any-base is given). A folder's changes are shown first, and on a
+terminal you are asked. What would empty the catalog or take away what is in use needs -force (exit code 4 without it).`,
+		Example: `  pointsman catalog publish plan.json -m "raise the limit of gpu-b"
+  pointsman catalog publish deploy/examples/catalog -m "nightly" -json`,
+		Args: takes(0, 1),
+		RunE: func(cmd *cobra.Command, args []string) error { return p.run(cmd.Context(), dirArg(args)) },
+	}
+	p.folder.flags(cmd.Flags())
+	cmd.Flags().StringVarP(&p.message, "message", "m", "", "what this changes and why")
+	cmd.Flags().StringVar(&p.author, "author", e.user(), "who publishes; the connection's identity is recorded besides")
+	cmd.Flags().BoolVar(&p.force, "force", false, "publish although it takes away what is in use")
+	cmd.Flags().BoolVar(&p.anyBase, "any-base", false, "publish whatever was published in between")
+	cmd.Flags().BoolVar(&p.yes, "yes", false, "do not ask, on a terminal either")
+	return cmd
+}
+
+func (p *publication) run(ctx context.Context, path string) error {
+	request := &pb.PublishRequest{
+		Namespace: p.env.namespace, Message: p.message, Author: p.author, Force: p.force, AnyBase: p.anyBase, ToolVersion: version(),
+	}
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+	case info.IsDir():
+		err = p.fromFolder(ctx, path, request)
+	default:
+		err = p.fromPlan(path, request)
+	}
+	if err != nil {
+		return err
+	}
+	answer, err := call(ctx, p.env, services.Publish, request)
+	if err != nil {
+		return err
+	}
+	return p.env.print(answer, func(w io.Writer) {
+		if !info.IsDir() { // a folder's warnings and changes were shown before
+			p.env.report(answer.Findings)
+			printChanges(w, answer.Changes)
+		}
+		printPublished(w, answer)
+	})
+}
+
+func (p *publication) fromPlan(path string, request *pb.PublishRequest) error {
+	plan, sources, err := p.env.readPlan(path)
+	if err != nil {
+		return err
+	}
+	request.Base, request.Sources = plan.Base, sources
+	return nil
+}
+
+// fromFolder plans, shows the plan and, on a terminal, asks.
+func (p *publication) fromFolder(ctx context.Context, path string, request *pb.PublishRequest) error {
+	sources, plan, err := p.folder.plan(ctx, p.env, path)
+	if err != nil {
+		return err
+	}
+	request.Base, request.Sources = plan.Base, sources
+	if !p.env.json {
+		printPlan(p.env.stdout, plan)
+	}
+	if p.yes || !p.env.interactive() {
+		return nil
+	}
+	return p.env.confirm("publish this? [y/N] ")
+}
+
+// confirm asks on the terminal; anything but yes is an error.
+func (e *env) confirm(question string) error {
+	e.release() // an interrupt ends the program, since no context ends a read
+	fmt.Fprint(e.stderr, question)
+	answer, err := bufio.NewReader(e.stdin).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
+		return errors.New("you did not say yes: nothing happened")
+	}
+	return nil
+}
+
+func printPublished(w io.Writer, answer *pb.PublishResponse) {
+	head := answer.GetHead()
+	fmt.Fprintf(w, "published revision %d, generation %d\n", answer.Revision, head.GetGeneration())
+	if answer.HeldByPin {
+		fmt.Fprintf(w, "held by pin %d: run `pointsman catalog unpin` to serve it\n", head.GetPin())
+	}
+	for _, pin := range head.GetPins() {
+		fmt.Fprintf(w, "workload %s stays at revision %d: run `pointsman catalog unpin -workload %s` to move it\n", pin.Workload, pin.Revision, pin.Workload)
+	}
+}

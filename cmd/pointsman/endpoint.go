@@ -1,0 +1,165 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
+)
+
+func newEndpoint(e *env) *cobra.Command {
+	return noun("endpoint", "See endpoints, and take them out of service",
+		newEndpointList(e), newEndpointDrain(e), newEndpointUndrain(e))
+}
+
+func newEndpointList(e *env) *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "List endpoints with what the fleet knows of them",
+		Long: `Lists endpoints. SPEED is relative to the pool (1: as fast as it), IN FLIGHT the fleet's requests, NODES how many use
+it, AGE how old that knowledge is.`,
+		Example: "  pointsman endpoint list",
+		Args:    takes(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			answer, err := call(cmd.Context(), e, services.ListEndpoints, &pb.ListEndpointsRequest{Namespace: e.namespace})
+			if err != nil {
+				return err
+			}
+			return e.print(answer, func(w io.Writer) { printEndpoints(w, answer.Endpoints) })
+		},
+	}
+}
+
+func newEndpointDrain(e *env) *cobra.Command {
+	var request pb.DrainRequest
+	var lasts time.Duration
+	cmd := &cobra.Command{
+		Use:   "drain NAME -reason WHY [-for TIME]",
+		Short: "Take an endpoint out of every pool",
+		Long: `Sends an endpoint no new requests; what runs there goes on. If that leaves a workload with nothing it is refused
+(exit code 4) without -force.`,
+		Example:           `  pointsman endpoint drain gpu-b -reason "new driver" -for 2h`,
+		Args:              takes(1, 1),
+		ValidArgsFunction: e.completeEndpoints,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case request.Reason == "":
+				return usagef(cmd, "a drain needs -reason: others will want to know")
+			case lasts < 0 || cmd.Flags().Changed("for") && lasts < time.Second:
+				return usagef(cmd, "-for %v: want a second or more; without -for it lasts until `pointsman endpoint undrain`", lasts)
+			}
+			request.Namespace, request.Endpoint, request.Actor = e.namespace, args[0], e.user()
+			request.DurationUs = lasts.Microseconds()
+			answer, err := call(cmd.Context(), e, services.Drain, &request)
+			return e.headed(request.Endpoint+" is drained", answer, err)
+		},
+	}
+	cmd.Flags().StringVar(&request.Reason, "reason", "", "why")
+	cmd.Flags().DurationVar(&lasts, "for", 0, "how long; without it until it is undrained")
+	cmd.Flags().BoolVar(&request.Force, "force", false, "drain it although that leaves a workload with nothing")
+	return cmd
+}
+
+func newEndpointUndrain(e *env) *cobra.Command {
+	return &cobra.Command{
+		Use:               "undrain NAME",
+		Short:             "Put a drained endpoint back",
+		Example:           "  pointsman endpoint undrain gpu-b",
+		Args:              takes(1, 1),
+		ValidArgsFunction: e.completeEndpoints,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			answer, err := call(cmd.Context(), e, services.Undrain, &pb.UndrainRequest{Namespace: e.namespace, Endpoint: args[0], Actor: e.user()})
+			return e.headed(args[0]+" is back", answer, err)
+		},
+	}
+}
+
+func printEndpoints(w io.Writer, endpoints []*pb.EndpointInfo) {
+	if len(endpoints) == 0 {
+		fmt.Fprintln(w, "no endpoints: publish a catalog with `pointsman catalog publish DIR`")
+		return
+	}
+	rows := [][]string{{"ENDPOINT", "PROVIDER", "MODEL", "REGION", "BREAKER", "OVERRIDE", "SPEED", "IN FLIGHT", "NODES", "AGE"}}
+	for _, p := range endpoints {
+		rows = append(rows, []string{
+			p.Name, p.Provider, p.Model, p.Region, breakerWord(p.GetFleet().GetBreakers()), overrideWords(p.Overrides),
+			speedWord(p.GetFleet()), inFlight(p.GetFleet()), number(p.Witnesses), age(p.GetFleet(), p.FleetAgeUs),
+		})
+	}
+	table(w, rows)
+}
+
+// breakerWord is the state furthest from closed, and how many there are.
+func breakerWord(breakers []*pb.FleetBreaker) string {
+	counts := map[pb.BreakerState]int{}
+	for _, b := range breakers {
+		counts[b.State]++
+	}
+	var words []string
+	for _, s := range []pb.BreakerState{pb.BreakerState_BREAKER_STATE_OPEN, pb.BreakerState_BREAKER_STATE_HALF_OPEN, pb.BreakerState_BREAKER_STATE_RAMP} {
+		if counts[s] > 0 {
+			words = append(words, stateName(s))
+		}
+	}
+	if len(words) == 0 {
+		return "closed"
+	}
+	return strings.Join(words, ", ")
+}
+
+func stateName(s pb.BreakerState) string {
+	return strings.ToLower(strings.TrimPrefix(s.String(), "BREAKER_STATE_"))
+}
+
+func overrideWords(overrides []*pb.Override) string {
+	var words []string
+	for _, o := range overrides {
+		words = append(words, overrideWord(o))
+	}
+	return strings.Join(words, ", ")
+}
+
+func overrideWord(o *pb.Override) string {
+	switch what := o.What.(type) {
+	case *pb.Override_Drain:
+		return "drained"
+	case *pb.Override_Breaker:
+		if what.Breaker.GetOpen() {
+			return "forced open"
+		}
+		return "forced closed"
+	case *pb.Override_Weight:
+		return fmt.Sprintf("weight %d", what.Weight)
+	}
+	return "unknown"
+}
+
+func speedWord(row *pb.FleetEndpoint) string {
+	if row.GetSpeed() == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.2f", row.GetSpeed())
+}
+
+func inFlight(row *pb.FleetEndpoint) string {
+	if len(row.GetLoads()) == 0 {
+		return ""
+	}
+	var sum uint64
+	for _, l := range row.GetLoads() {
+		sum += l.InFlight
+	}
+	return fmt.Sprint(sum)
+}
+
+// age is nothing where nothing is known.
+func age(row *pb.FleetEndpoint, us int64) string {
+	if row == nil {
+		return ""
+	}
+	return span(us)
+}

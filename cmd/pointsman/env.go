@@ -1,0 +1,78 @@
+package main
+
+import (
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+	"golang.org/x/term"
+)
+
+const (
+	defaultSocket    = "/run/pointsman/controlplane.sock"
+	defaultAddr      = "127.0.0.1:7400"
+	defaultNamespace = "default"
+	defaultTimeout   = 10 * time.Second
+)
+
+// env is what one run of the program has: its streams, its environment, and the flags of every command.
+type env struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	environ        []string
+
+	addr, tokenFile, namespace string
+	timeout                    time.Duration
+	json                       bool
+
+	dir     string // the catalog's folder, which findings are in; empty: not known
+	release func() // gives interrupts back to the system
+	started bool   // a command runs: what fails from here on is not wrong usage
+}
+
+func (e *env) flags(f *pflag.FlagSet) {
+	f.StringVar(&e.addr, "addr", e.lookup("POINTSMAN_ADDR", ""),
+		"the control plane: unix:///path or host:port (default "+defaultSocket+" if it is there, else "+defaultAddr+")")
+	f.StringVar(&e.tokenFile, "token-file", e.lookup("POINTSMAN_TOKEN_FILE", ""), "file with the bearer token")
+	f.StringVar(&e.namespace, "namespace", e.lookup("POINTSMAN_NAMESPACE", defaultNamespace), "the catalog's namespace")
+	f.DurationVar(&e.timeout, "timeout", defaultTimeout, "how long to wait for one answer")
+	f.BoolVar(&e.json, "json", false, "print JSON for programs")
+}
+
+// lookup reads the environment; an empty value is none.
+func (e *env) lookup(key, byDefault string) string {
+	for i := len(e.environ) - 1; i >= 0; i-- {
+		if value, ok := strings.CutPrefix(e.environ[i], key+"="); ok && value != "" {
+			return value
+		}
+	}
+	return byDefault
+}
+
+// address is where the control plane is looked for.
+func (e *env) address() string {
+	if e.addr != "" {
+		return e.addr
+	}
+	if _, err := os.Stat(defaultSocket); err == nil {
+		return "unix://" + defaultSocket
+	}
+	return defaultAddr
+}
+
+// user is who acts, as the environment says; the control plane records the connection's identity too.
+func (e *env) user() string {
+	return e.lookup("USER", e.lookup("LOGNAME", ""))
+}
+
+// interactive tells whether somebody can be asked.
+func (e *env) interactive() bool {
+	return isTerminal(e.stdin) && isTerminal(e.stderr)
+}
+
+func isTerminal(stream any) bool {
+	file, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
+}

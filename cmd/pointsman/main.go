@@ -1,0 +1,8 @@
+// Command pointsman writes, publishes and compares catalogs, and shows and steers the fleet.
+package main
+
+import "os"
+
+func main() {
+	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ()))
+}

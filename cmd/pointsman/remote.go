@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+
+	"github.com/pointsman/pointsman/controlplane/rpc"
+	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
+)
+
+const messageMax = 64 << 20 // a published catalog is 32 MiB at most, and comes with its sources
+
+// services are those of the control plane.
+type services struct {
+	pb.CatalogServiceClient
+	pb.FleetServiceClient
+}
+
+// call asks the control plane one thing, within the timeout. Its error is a *failure that says what to do next.
+func call[Q, A any](
+	ctx context.Context, e *env, method func(services, context.Context, Q, ...grpc.CallOption) (A, error), question Q,
+) (A, error) {
+	ctx, cancel := context.WithTimeout(ctx, e.timeout)
+	defer cancel()
+	conn, err := e.dial()
+	if err != nil {
+		var none A
+		return none, err
+	}
+	defer conn.Close()
+	answer, err := method(services{pb.NewCatalogServiceClient(conn), pb.NewFleetServiceClient(conn)}, ctx, question)
+	if err != nil {
+		return answer, e.remote(err, conn.GetState() == connectivity.Ready)
+	}
+	return answer, nil
+}
+
+func (e *env) dial() (*grpc.ClientConn, error) {
+	target, options := e.address(), []grpc.DialOption{
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithNoProxy(),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(messageMax), grpc.MaxCallSendMsgSize(messageMax)),
+	}
+	if e.tokenFile != "" {
+		token, err := e.token(target)
+		if err != nil {
+			return nil, err
+		}
+		options = append(options, grpc.WithPerRPCCredentials(token))
+	}
+	conn, err := grpc.NewClient(target, options...)
+	if err != nil {
+		return nil, &failure{code: exitUsage, err: fmt.Errorf("address %q: %w", target, err), next: "want unix:///path or host:port"}
+	}
+	return conn, nil
+}
+
+// bearer is a token for each call.
+type bearer string
+
+func (b bearer) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
+	return map[string]string{"authorization": "Bearer " + string(b)}, nil
+}
+
+func (b bearer) RequireTransportSecurity() bool { return false } // token has checked that it stays on this host
+
+// token reads the token for an address that is on this host: nothing is encrypted.
+func (e *env) token(target string) (bearer, error) {
+	host, _, err := net.SplitHostPort(target)
+	ip := net.ParseIP(host)
+	if !strings.HasPrefix(target, "unix:") && (err != nil || host != "localhost" && !ip.IsLoopback()) {
+		return "", &failure{
+			code: exitFailed, err: fmt.Errorf("address %q is not on this host: a token would travel in the clear", target),
+			next: "forward a port or a socket of that host to this one, and use that as -addr",
+		}
+	}
+	data, err := os.ReadFile(e.tokenFile)
+	if err != nil {
+		return "", fmt.Errorf("token file: %w", err)
+	}
+	token := strings.TrimSpace(string(data))
+	if token == "" || strings.ContainsAny(token, "\r\n") {
+		return "", fmt.Errorf("token file %s does not hold one token on one line", e.tokenFile)
+	}
+	return bearer(token), nil
+}
+
+// remote says what a failed call means.
+func (e *env) remote(err error, reached bool) error {
+	s := status.Convert(err)
+	f := &failure{
+		code: exitFailed, err: errors.New(s.Message()),
+		findings: detail[*pb.CatalogFindings](s).GetFindings(), changes: detail[*pb.DiffResponse](s).GetChanges(),
+	}
+	switch s.Code() {
+	case codes.FailedPrecondition:
+		f.code, f.next = precondition(detail[*errdetails.ErrorInfo](s).GetReason())
+	case codes.Unauthenticated, codes.PermissionDenied:
+		f.next = "give a token that may do this: -token-file or POINTSMAN_TOKEN_FILE"
+	case codes.ResourceExhausted:
+		if retry := detail[*errdetails.RetryInfo](s); retry != nil {
+			f.next = "try again in " + retry.GetRetryDelay().AsDuration().String()
+		}
+	case codes.DeadlineExceeded:
+		f.err = fmt.Errorf("no answer from the control plane at %s within %v", e.address(), e.timeout)
+		f.next = "wait longer with -timeout, or look at its log"
+	case codes.Canceled:
+		f.err = errors.New("interrupted")
+	case codes.Unimplemented:
+		f.next = "the control plane is older than this program: compare `pointsman version` with `pointsman status`"
+	case codes.Unavailable:
+		if !reached {
+			f.err = fmt.Errorf("cannot reach the control plane at %s: %s", e.address(), cause(s.Message()))
+			f.next = "start it with `pointsman dev` or pointsman-controlplane, or set POINTSMAN_ADDR or -addr"
+		}
+	}
+	return f
+}
+
+// cause is what the network said, out of what grpc says around it.
+func cause(message string) string {
+	if i := strings.LastIndex(message, ": "); i >= 0 {
+		message = message[i+2:]
+	}
+	return strings.TrimRight(message, `"`)
+}
+
+// precondition tells a lost race from what only -force does and from what never goes.
+func precondition(reason string) (code int, next string) {
+	switch reason {
+	case rpc.ReasonEmpties, rpc.ReasonStrands:
+		return exitRefused, "-force does it all the same"
+	case rpc.ReasonConflict, "":
+		return exitConflict, "`pointsman catalog history` shows what came in between"
+	}
+	return exitFailed, ""
+}
+
+// detail is the first of its type, or nil.
+func detail[D any](s *status.Status) (none D) {
+	for _, d := range s.Details() {
+		if found, ok := d.(D); ok {
+			return found
+		}
+	}
+	return none
+}

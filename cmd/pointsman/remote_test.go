@@ -1,0 +1,185 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/pointsman/pointsman/controlplane/rpc"
+	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// pointsman runs the program and returns its exit code and output.
+func pointsman(environ []string, args ...string) (code int, stdout, stderr string) {
+	var out, err bytes.Buffer
+	code = run(args, strings.NewReader(""), &out, &err, environ)
+	return code, out.String(), err.String()
+}
+
+func TestARefusalHasAnExitCodeAndSaysWhatToDo(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		answer error
+		code   int
+		stderr string
+	}{
+		{
+			"findings", refusal(codes.InvalidArgument, "the catalog has 1 errors", &pb.CatalogFindings{Findings: []*pb.Finding{
+				{Severity: pb.Severity_SEVERITY_ERROR, Summary: "no such endpoint", Hint: "did you mean gpu-a?", File: "a.hcl", Line: 3, Column: 5},
+				{Severity: pb.Severity_SEVERITY_WARNING, Summary: "no limit", Path: "endpoint.gpu-a"},
+			}}), 1,
+			"CATALOG/a.hcl:3:5: error: no such endpoint (did you mean gpu-a?)\nendpoint.gpu-a: warning: no limit\n" +
+				"error: the catalog has 1 errors\n",
+		},
+		{
+			"an argument", refusal(codes.InvalidArgument, "namespace \"No\" is no name"), 1,
+			"error: namespace \"No\" is no name\n",
+		},
+		{
+			"a lost race", precondFailed(rpc.ReasonConflict, "revision 2 is published"), 3,
+			"error: revision 2 is published\n`pointsman catalog history` shows what came in between\n",
+		},
+		{
+			"what needs force", precondFailed(rpc.ReasonStrands, "workload chat is left with nothing"), 4,
+			"error: workload chat is left with nothing\n-force does it all the same\n",
+		},
+		{
+			"pins that do not fit", refusal(codes.FailedPrecondition, "unpin workload \"chat\"",
+				&errdetails.ErrorInfo{Reason: rpc.ReasonPinned},
+				&pb.DiffResponse{Changes: []*pb.Change{{
+					Change: pb.ChangeKind_CHANGE_KIND_CHANGED, Kind: pb.Kind_KIND_ENDPOINT, Name: "gpu-a", Attribute: "model", Before: "a", After: "b",
+				}}}), 1,
+			"~ endpoint gpu-a\n    ~ model  a → b\nerror: unpin workload \"chat\"\n",
+		},
+		{"not found", refusal(codes.NotFound, "no revision 7"), 1, "error: no revision 7\n"},
+		{
+			"no permission", refusal(codes.PermissionDenied, "ada may not publish"), 1,
+			"error: ada may not publish\ngive a token that may do this: -token-file or POINTSMAN_TOKEN_FILE\n",
+		},
+		{
+			"too much", refusal(codes.ResourceExhausted, "too many calls", &errdetails.RetryInfo{RetryDelay: durationpb.New(3 * time.Second)}), 1,
+			"error: too many calls\ntry again in 3s\n",
+		},
+		{
+			"no store", refusal(codes.Unavailable, "no member answers"), 1,
+			"error: no member answers\n",
+		},
+		{
+			"an older control plane", refusal(codes.Unimplemented, "unknown method Plan"), 1,
+			"error: unknown method Plan\nthe control plane is older than this program: compare `pointsman version` with `pointsman status`\n",
+		},
+		{"a bug", refusal(codes.Internal, "bug: no head"), 1, "error: bug: no head\n"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w := newWorld()
+			w.before = func(context.Context, string) error { return tc.answer }
+			code, stdout, stderr := pointsman([]string{"POINTSMAN_ADDR=" + serve(t, w)}, "catalog", "plan", "testdata/catalog")
+			want := strings.ReplaceAll(tc.stderr, "CATALOG", filepath.Join("testdata", "catalog"))
+			if diff := cmp.Diff(want, stderr); code != tc.code || stdout != "" || diff != "" {
+				t.Errorf("exit %d, want %d; stdout %q; stderr %s", code, tc.code, stdout, diff)
+			}
+		})
+	}
+}
+
+func TestNobodyThereSaysHowToStartIt(t *testing.T) {
+	code, _, stderr := pointsman(nil, "status", "-addr", "unix://"+filepath.Join(t.TempDir(), "none"))
+	if code != 1 || !strings.Contains(stderr, "cannot reach the control plane at unix://") ||
+		!strings.Contains(stderr, "no such file or directory\nstart it with `pointsman dev`") {
+		t.Errorf("exit %d: %s", code, stderr)
+	}
+}
+
+func TestNoAnswerInTimeEndsTheCall(t *testing.T) {
+	w := newWorld()
+	w.before = func(ctx context.Context, _ string) error { <-ctx.Done(); return ctx.Err() }
+	code, _, stderr := pointsman([]string{"POINTSMAN_ADDR=" + serve(t, w)}, "status", "-timeout", "1ms")
+	if code != 1 || !strings.Contains(stderr, "within 1ms\nwait longer with -timeout") {
+		t.Errorf("exit %d: %s", code, stderr)
+	}
+}
+
+func TestFlagsBeatTheEnvironment(t *testing.T) {
+	var namespaces, tokens []string
+	w := newWorld()
+	w.before = func(ctx context.Context, namespace string) error {
+		namespaces, tokens = append(namespaces, namespace), append(tokens, strings.Join(tokenOf(ctx), ""))
+		return nil
+	}
+	file := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(file, []byte("secret\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	environ := []string{"POINTSMAN_ADDR=" + serve(t, w), "POINTSMAN_NAMESPACE=staging", "POINTSMAN_TOKEN_FILE="}
+	for _, args := range [][]string{{}, {"-namespace", "live"}, {"-token-file", file}} {
+		if code, _, stderr := pointsman(environ, append([]string{"status"}, args...)...); code != 0 {
+			t.Error(stderr)
+		}
+	}
+	if diff := cmp.Diff([]string{"staging", "live", "staging"}, namespaces); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"", "", "Bearer secret"}, tokens); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestATokenStaysOnThisHost(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(file, []byte("secret\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e := &env{tokenFile: file}
+	for target, want := range map[string]bool{
+		"unix:///run/s": true, "127.0.0.1:7400": true, "[::1]:7400": true, "localhost:7400": true,
+		"10.0.0.1:7400": false, "control.example:7400": false, "control.example": false, "dns:///control.example:7400": false,
+	} {
+		if _, err := e.token(target); (err == nil) != want {
+			t.Errorf("%s: %v", target, err)
+		}
+	}
+}
+
+func TestATokenFileHoldsOneToken(t *testing.T) {
+	for content, want := range map[string]string{"": "does not hold one token", "a\nb\n": "does not hold one token"} {
+		file := filepath.Join(t.TempDir(), "token")
+		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		code, _, stderr := pointsman([]string{"POINTSMAN_TOKEN_FILE=" + file}, "status", "-addr", "127.0.0.1:1")
+		if code != 1 || !strings.Contains(stderr, want) || content != "" && strings.Contains(stderr, "b\n") {
+			t.Errorf("exit %d: %s", code, stderr)
+		}
+	}
+}
+
+func TestTheShellCompletesWhatIsServed(t *testing.T) {
+	environ := []string{"POINTSMAN_ADDR=" + serve(t, newWorld()), "USER=ada"}
+	if code, _, stderr := pointsman(environ, "catalog", "publish", "testdata/catalog", "-m", "first"); code != 0 {
+		t.Fatal(stderr)
+	}
+	for args, want := range map[string]string{
+		"endpoint drain ":         "gpu-a\tqwen-7b\ngpu-b\tqwen-7b\n:4\n",
+		"endpoint drain gpu-a ":   ":4\n",
+		"explain ":                "chat\n:4\n",
+		"catalog pin ":            "1\tfirst\n:4\n",
+		"catalog pin --workload ": "chat\n:4\n",
+	} {
+		_, stdout, _ := pointsman(environ, append([]string{"__complete"}, strings.Split(args, " ")...)...)
+		if diff := cmp.Diff(want, stdout); diff != "" {
+			t.Errorf("%s: %s", args, diff)
+		}
+	}
+}

@@ -1,0 +1,4 @@
+workload "chat" {
+  apis = ["openai.chat"]
+  tier "primary" { endpoints = [endpoint.gpu-z] }
+}
