@@ -1,0 +1,119 @@
+package hub
+
+import (
+	"sync"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
+)
+
+const (
+	maxViews    = 1024     // of one child
+	maxAllViews = 10_000   // of all, and of those that left within a minute
+	ackWithin   = 10e6     // µs: rule 7
+	silence     = 3 * 10e6 // µs: three heartbeats without an answer
+)
+
+type stream = pb.SyncService_SyncServer
+
+// child is one stream. The hub's mutex guards what follows the channels.
+type child struct {
+	stream stream
+	host   string
+	local  bool          // a lost connection means that its process is gone
+	joined chan struct{} // closed when it said hello
+	wake   chan struct{} // something is to be sent
+	done   chan struct{} // closed when the stream is to end
+	once   sync.Once
+	err    error // why it ends; read after done
+	gone   bool  // the process is known to have ended it; read after done
+
+	name, node, identity string
+	locality             string
+	relay, left          bool
+	seen                 uint64 // its last sequence; 0: no hello yet
+	seenAt               int64
+	claims               map[claim]*pb.Held // what its hello says it holds, of views not asked for yet
+	views                map[uint32]*subscription
+	dirty                []*lane
+	grants               []waitingGrant
+	goodbye              string
+}
+
+type claim struct {
+	track pb.Track
+	view  uint32
+}
+
+// subscription is a view as one child calls it.
+type subscription struct {
+	child  *child
+	view   *view
+	number uint32
+	lanes  [2]lane // catalog, fleet
+}
+
+func (s *subscription) lane(t pb.Track) *lane {
+	for i := range s.lanes {
+		if s.lanes[i].track.kind == t {
+			return &s.lanes[i]
+		}
+	}
+	return nil
+}
+
+func newChild(s stream, host string, local bool) *child {
+	return &child{
+		stream: s, host: host, local: local,
+		joined: make(chan struct{}), wake: make(chan struct{}, 1), done: make(chan struct{}),
+		views: map[uint32]*subscription{},
+	}
+}
+
+// end ends the stream, once.
+func (c *child) end(err error, gone bool) {
+	c.once.Do(func() {
+		c.err, c.gone = err, gone
+		close(c.done)
+	})
+}
+
+func (c *child) poke() {
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+}
+
+// mark sets a lane's dirty bit.
+func (c *child) mark(l *lane) {
+	if !l.dirty {
+		l.dirty = true
+		c.dirty = append(c.dirty, l)
+	}
+	c.poke()
+}
+
+// clean takes the next dirty lane.
+func (c *child) clean() *lane {
+	l := c.dirty[0]
+	c.dirty, l.dirty = c.dirty[1:], false
+	return l
+}
+
+// late says why the stream must end: a child that is stuck, or silent.
+func (c *child) late(now int64) error {
+	for _, s := range c.views {
+		for i := range s.lanes {
+			if l := &s.lanes[i]; l.flying != nil && now-l.sent >= ackWithin {
+				return status.Errorf(codes.DeadlineExceeded, "%v not acked for %d s", l.track.kind, (now-l.sent)/1e6)
+			}
+		}
+	}
+	if now-c.seenAt > silence {
+		return status.Errorf(codes.DeadlineExceeded, "nothing heard for %d s", (now-c.seenAt)/1e6)
+	}
+	return nil
+}

@@ -1,0 +1,104 @@
+package hub
+
+import (
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/pointsman/pointsman/clientlib/wire"
+	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
+)
+
+// hello admits a child: who it is comes from its connection, never from the message.
+func (h *Hub) hello(c *child, sequence uint64, m *pb.Hello) error {
+	if sequence != 1 {
+		return status.Errorf(codes.InvalidArgument, "hello is message %d, not the first", sequence)
+	}
+	if m.Leaf == "" {
+		return status.Error(codes.InvalidArgument, "hello names no leaf")
+	}
+	at := h.now()
+	identity := ""
+	if h.config.Authorize != nil {
+		var err error
+		if identity, err = h.config.Authorize(c.stream.Context(), m); err != nil {
+			return err
+		}
+	}
+	h.mu.Lock()
+	defer h.unlock()
+	return h.join(c, m, identity, at)
+}
+
+func (h *Hub) join(c *child, m *pb.Hello, identity string, at int64) error {
+	switch old := h.named[m.Leaf]; {
+	case c.left:
+		return status.Error(codes.Aborted, "the stream has ended")
+	case c.seen != 0:
+		return status.Error(codes.InvalidArgument, "a second hello")
+	case old != nil && old.identity != identity:
+		return status.Errorf(codes.PermissionDenied, "leaf %q is connected under another identity", m.Leaf)
+	case old != nil:
+		old.end(status.Errorf(codes.Aborted, "a newer stream of %q took over", m.Leaf), false)
+		h.detach(old)
+	}
+	if err := h.door.name(c.host, identity); err != nil {
+		return err
+	}
+	c.name, c.node, c.locality, c.relay = m.Leaf, m.Node, m.Locality, m.Relay
+	if h.config.Node != "" && !m.Relay {
+		c.node = h.config.Node
+	}
+	c.identity, c.seen, c.seenAt = identity, 1, at
+	c.claims = claims(m.Held)
+	h.named[c.name] = c
+	if !c.relay {
+		h.learn(c, leafOf(c, m))
+	}
+	h.note(Joined, c, m.Library+" "+m.LibraryVersion)
+	close(c.joined)
+	if m.Subscribe == nil {
+		return nil
+	}
+	return h.choose(c, m.Subscribe)
+}
+
+func claims(held []*pb.Held) map[claim]*pb.Held {
+	out := make(map[claim]*pb.Held, len(held))
+	for _, c := range held {
+		out[claim{c.Track, c.View}] = c
+	}
+	return out
+}
+
+func leafOf(c *child, m *pb.Hello) *pb.LeafState {
+	s := &pb.LeafState{
+		Leaf: c.name, Node: c.node, Identity: c.identity, Locality: c.locality,
+		Library: m.Library, LibraryVersion: m.LibraryVersion, Incarnation: m.Incarnation,
+	}
+	for _, held := range m.Held {
+		if held.Track == pb.Track_TRACK_CATALOG {
+			s.Version, s.Nacked = held.Version, held.Nacked
+		}
+	}
+	return s
+}
+
+// choose gives a child the view it asks for, or takes one back. Only a relay speaks for others.
+func (h *Hub) choose(c *child, m *pb.Subscribe) error {
+	if m.Drop {
+		h.unsubscribe(c, m.View)
+		return nil
+	}
+	if c.views[m.View] == nil && len(c.views) >= maxViews {
+		return status.Errorf(codes.ResourceExhausted, "more than %d views", maxViews)
+	}
+	v := View{Selector: wire.Selector{All: m.All, Workloads: m.Workloads}, Identity: c.identity}
+	if c.relay && m.Identity != "" {
+		v.Identity = m.Identity
+	}
+	if h.views[v.Key()] == nil && len(h.views) >= maxAllViews {
+		return later("more than %d views", maxAllViews)
+	}
+	h.subscribe(c, v, m.View)
+	return nil
+}

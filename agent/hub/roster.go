@@ -1,0 +1,145 @@
+package hub
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
+)
+
+const (
+	maxLeaves = 100_000
+	keepLost  = int64(time.Hour / time.Microsecond) // leaves known in the last hour: control-plane.md, leases
+)
+
+// leaf is what is known of one leaf.
+type leaf struct {
+	state *pb.LeafState // replaced, never changed; without an age
+	via   *child        // who speaks for it; nil: its way here was lost, and it may live
+	heard int64
+}
+
+// heardAt is when the leaf was heard: a direct one with each message of its stream.
+func (l *leaf) heardAt() int64 {
+	if l.via != nil && !l.via.relay {
+		return l.via.seenAt
+	}
+	return l.heard
+}
+
+// roster knows the leaves below, and which of them the parent has not heard about.
+type roster struct {
+	leaves map[string]*leaf
+	news   map[string]bool
+}
+
+func newRoster() roster {
+	return roster{leaves: map[string]*leaf{}, news: map[string]bool{}}
+}
+
+// set takes what via says of a leaf; true: it is news. What an older process said, and the
+// end of a leaf by one who speaks for it no more, is not.
+func (r *roster) set(via *child, s *pb.LeafState, heard int64) bool {
+	l := r.leaves[s.Leaf]
+	switch {
+	case l == nil && len(r.leaves) >= maxLeaves:
+		return false
+	case l == nil:
+		l = &leaf{}
+		r.leaves[s.Leaf] = l
+	case s.Incarnation < l.state.Incarnation, s.Gone && l.via != via:
+		return false
+	}
+	l.via, l.heard = via, heard
+	if s.Gone {
+		l.via = nil
+	}
+	if proto.Equal(l.state, s) {
+		return false
+	}
+	l.state = s
+	r.news[s.Leaf] = true
+	return true
+}
+
+// speaks notes that via reported for a leaf, whether or not it told its state before.
+func (r *roster) speaks(via *child, p *pb.LeafReport, heard int64) {
+	l := r.leaves[p.Leaf]
+	if l == nil {
+		r.set(via, &pb.LeafState{Leaf: p.Leaf, Node: p.Node, Locality: p.Locality, Incarnation: p.Incarnation}, heard)
+		return
+	}
+	if p.Incarnation >= l.state.Incarnation && !l.state.Gone {
+		l.via, l.heard = via, heard
+	}
+}
+
+// lost takes the end of a child; true: a leaf is gone, which is news. A direct one is if
+// that is known; leaves behind a relay, and others, may live and turn up elsewhere.
+func (r *roster) lost(c *child, gone bool) bool {
+	if c.relay {
+		for _, l := range r.leaves {
+			if l.via == c {
+				l.via = nil
+			}
+		}
+		return false
+	}
+	l := r.leaves[c.name]
+	if l == nil || l.via != c {
+		return false
+	}
+	l.heard, l.via = c.seenAt, nil
+	if gone {
+		l.state = proto.CloneOf(l.state)
+		l.state.Gone = true
+		r.news[c.name] = true
+	}
+	return gone
+}
+
+// all are the leaves as of now, by name.
+func (r *roster) all(now int64) []*pb.LeafState {
+	return r.states(now, slices.Sorted(maps.Keys(r.leaves)))
+}
+
+// drain takes what is news, and forgets the gone.
+func (r *roster) drain(now int64) []*pb.LeafState {
+	out := r.states(now, slices.Sorted(maps.Keys(r.news)))
+	for _, s := range out {
+		if s.Gone {
+			delete(r.leaves, s.Leaf)
+		}
+	}
+	clear(r.news)
+	return out
+}
+
+func (r *roster) states(now int64, names []string) []*pb.LeafState {
+	out := make([]*pb.LeafState, 0, len(names))
+	for _, name := range names {
+		if l := r.leaves[name]; l != nil {
+			s := proto.CloneOf(l.state)
+			s.AgeUs = max(0, now-l.heardAt())
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// resend makes all of it news.
+func (r *roster) resend() {
+	for name := range r.leaves {
+		r.news[name] = true
+	}
+}
+
+// forget drops the leaves that nobody has spoken for in an hour.
+func (r *roster) forget(now int64) {
+	maps.DeleteFunc(r.leaves, func(name string, l *leaf) bool {
+		return l.via == nil && !r.news[name] && now-l.heard > keepLost
+	})
+}

@@ -1,0 +1,196 @@
+package hub
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
+)
+
+func TestStuckChildrenAreEndedAndHarmNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		big := func(g uint64) rows { return rows{"a": strings.Repeat(fmt.Sprint(g%10), 300_000)} }
+		w := serve(t, nil, catalogAt(1, big(1)))
+		defer w.stop()
+		stuck := w.connect(false)
+		defer stuck.leave()
+		stuck.say(&pb.SyncRequest{Message: &pb.SyncRequest_Hello{Hello: helloOf("stuck")}})
+		mute := w.visit(helloOf("mute"))
+		defer mute.leave()
+		good := w.visit(helloOf("good"))
+		defer good.leave()
+		good.took(good.update())
+		for g := uint64(2); g < 8; g++ {
+			w.hub.PublishUrgent(everything, catalogAt(g, big(g)))
+			good.took(good.update())
+			time.Sleep(time.Second)
+		}
+		time.Sleep(5500 * time.Millisecond)
+		if got := status.Code(mute.ended()); got != codes.DeadlineExceeded {
+			t.Errorf("the mute child ended with %v", got)
+		}
+		if len(w.hub.children) != 1 {
+			t.Errorf("%d children, want the good one", len(w.hub.children))
+		}
+		for _, s := range w.passed().States {
+			if s.Gone {
+				t.Errorf("%q was called gone; it may live", s.Leaf)
+			}
+		}
+		w.hub.PublishUrgent(everything, catalogAt(9, rows{"a": "9"}))
+		good.update()
+	})
+}
+
+func TestASilentChildIsEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := serve(t, nil)
+		defer w.stop()
+		v := w.visit(helloOf("l"))
+		defer v.leave()
+		time.Sleep(29 * time.Second)
+		v.alive()
+		time.Sleep(29 * time.Second)
+		v.alive()
+		time.Sleep(32 * time.Second)
+		if got := status.Code(v.ended()); got != codes.DeadlineExceeded {
+			t.Errorf("ended with %v", got)
+		}
+	})
+}
+
+func TestHelloComesFirstSoonAndOnce(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		say  []*pb.SyncRequest
+		want codes.Code
+	}{
+		{"none", nil, codes.DeadlineExceeded},
+		{"something else first", []*pb.SyncRequest{{Message: &pb.SyncRequest_Ack{Ack: &pb.Ack{}}}}, codes.InvalidArgument},
+		{"no name", []*pb.SyncRequest{{Message: &pb.SyncRequest_Hello{Hello: &pb.Hello{}}}}, codes.InvalidArgument},
+		{"twice", []*pb.SyncRequest{
+			{Message: &pb.SyncRequest_Hello{Hello: helloOf("l")}}, {Message: &pb.SyncRequest_Hello{Hello: helloOf("l")}},
+		}, codes.InvalidArgument},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := serve(t, nil)
+				defer w.stop()
+				v := w.connect(true)
+				defer v.leave()
+				for _, m := range c.say {
+					v.say(m)
+				}
+				time.Sleep(5 * time.Second)
+				if got := status.Code(v.ended()); got != c.want {
+					t.Errorf("ended with %v, want %v", got, c.want)
+				}
+			})
+		})
+	}
+}
+
+func TestTurnedAwayStreamsLeaveNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := serve(t, func(c *Config) {
+			c.Bounds.PerHost = 2
+			c.Authorize = func(_ context.Context, m *pb.Hello) (string, error) {
+				if m.Leaf == "stranger" {
+					return "", status.Error(codes.Unauthenticated, "who?")
+				}
+				return m.Leaf + "'s identity", nil
+			}
+		})
+		defer w.stop()
+		for range 100 {
+			v := w.visit(helloOf("stranger"))
+			if got := status.Code(v.ended()); got != codes.Unauthenticated {
+				t.Fatalf("ended with %v", got)
+			}
+			v.leave()
+			time.Sleep(10 * time.Millisecond)
+		}
+		a, b, full := w.visit(helloOf("a")), w.visit(helloOf("b")), w.visit(helloOf("c"))
+		defer a.leave()
+		defer b.leave()
+		defer full.leave()
+		if got := status.Code(full.ended()); got != codes.ResourceExhausted {
+			t.Errorf("the third of two ended with %v", got)
+		}
+		if len(w.hub.children) != 2 || len(w.hub.roster.leaves) != 2 || len(w.hub.door.hosts) != 1 || len(w.hub.door.named) != 2 {
+			t.Errorf("%d children, %d leaves, doors %v %v", len(w.hub.children), len(w.hub.roster.leaves), w.hub.door.hosts, w.hub.door.named)
+		}
+	})
+}
+
+func TestANewerStreamOfALeafTakesOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := serve(t, nil, catalogAt(1, rows{"a": "1"}))
+		defer w.stop()
+		old := w.visit(helloOf("l"))
+		defer old.leave()
+		v := w.visit(helloOf("l"))
+		defer v.leave()
+		if got := status.Code(old.ended()); got != codes.Aborted {
+			t.Errorf("the old stream ended with %v", got)
+		}
+		v.took(v.update())
+		if all := w.hub.Leaves(); len(all) != 1 || all[0].Gone {
+			t.Errorf("leaves: %v", all)
+		}
+		v.heard()
+		if !w.hub.Grant(&pb.Grant{Leaf: "l", Number: 7}) || v.heard()[0].GetGrant().GetNumber() != 7 {
+			t.Error("the grant did not reach the new stream")
+		}
+	})
+}
+
+func TestGoodbyeIsSaidAndNewStreamsAreRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := serve(t, nil)
+		defer w.stop()
+		v := w.visit(helloOf("l"))
+		defer v.leave()
+		v.heard()
+		w.hub.Goodbye("maintenance")
+		if got := v.heard(); len(got) != 1 || got[0].GetGoodbye().GetReason() != "maintenance" {
+			t.Errorf("heard %v", got)
+		}
+		v.ended()
+		late := w.visit(helloOf("m"))
+		defer late.leave()
+		if got := status.Code(late.ended()); got != codes.Unavailable {
+			t.Errorf("a late one ended with %v", got)
+		}
+		for _, s := range w.passed().States {
+			if s.Gone {
+				t.Error("a leaf that was sent away was called gone")
+			}
+		}
+	})
+}
+
+func TestAnOldStreamIsMovedOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := serve(t, func(c *Config) { c.Age = time.Minute })
+		defer w.stop()
+		v := w.visit(helloOf("l"))
+		defer v.leave()
+		for range 5 {
+			time.Sleep(10 * time.Second)
+			v.alive()
+		}
+		v.heard()
+		time.Sleep(17 * time.Second)
+		if got := v.heard(); got[len(got)-1].GetGoodbye() == nil {
+			t.Errorf("heard %v", got)
+		}
+	})
+}

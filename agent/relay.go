@@ -1,0 +1,88 @@
+package agent
+
+import (
+	"sync"
+	"time"
+
+	"github.com/pointsman/pointsman/agent/hub"
+	"github.com/pointsman/pointsman/clientlib/uplink"
+	"github.com/pointsman/pointsman/clientlib/wire"
+	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
+)
+
+// relay ties the hub to the link: one subscription upstream per distinct view below. It
+// is the hub's Source and the link's Handler.
+type relay struct {
+	hub  *hub.Hub
+	link *uplink.Link
+	now  func() int64
+
+	mu      sync.Mutex
+	last    uint32
+	numbers map[string]uint32 // by the view's key
+	views   map[uint32]hub.View
+}
+
+func newRelay(c Config, observe func(hub.Event), observeLink func(uplink.Event)) (*relay, error) {
+	start := time.Now()
+	r := &relay{
+		now:     func() int64 { return time.Since(start).Microseconds() + 1 },
+		numbers: map[string]uint32{}, views: map[uint32]hub.View{},
+	}
+	var err error
+	r.link, err = uplink.New(uplink.Config{
+		Parents: c.Parents, Dial: c.Dial, Dir: c.Dir, Now: r.now, Observe: observeLink,
+		Hello: &pb.Hello{
+			Library: "agent", LibraryVersion: c.Version, Leaf: c.Node, Node: c.Node, Locality: c.Locality,
+			Incarnation: uint64(start.UnixMicro()), Relay: true,
+		},
+	}, r)
+	r.hub = hub.New(hub.Config{
+		Source: r, Up: r.up, Now: r.now, Node: c.Node, Observe: observe,
+		Age: -1, // there is no other agent on the node to move on to
+	})
+	return r, err
+}
+
+func (r *relay) up(report *pb.Report) { r.link.Report(report) }
+
+// Subscribe asks the parent for a view under a number of its own.
+func (r *relay) Subscribe(v hub.View) {
+	r.mu.Lock()
+	r.last++
+	number := r.last
+	r.numbers[v.Key()], r.views[number] = number, v
+	r.mu.Unlock()
+	r.link.Subscribe(number, v.Selector, v.Identity)
+}
+
+// Unsubscribe drops it.
+func (r *relay) Unsubscribe(v hub.View) {
+	r.mu.Lock()
+	number := r.numbers[v.Key()]
+	delete(r.numbers, v.Key())
+	delete(r.views, number)
+	r.mu.Unlock()
+	r.link.Unsubscribe(number)
+}
+
+// HeadAges are the link's: how stale the origins are, over all relays above.
+func (r *relay) HeadAges() []*pb.HeadAge { return r.link.Status().Heads }
+
+// Apply passes a state on as it is; what it means is for the leaves to say.
+func (r *relay) Apply(view uint32, s *wire.State, _ bool) ([]*pb.Unusable, error) {
+	r.mu.Lock()
+	v, ok := r.views[view]
+	r.mu.Unlock()
+	if ok {
+		r.hub.PublishUrgent(v, s) // the parent waited for more already
+	}
+	return nil, nil
+}
+
+// Grant passes a grant on with what is left of it.
+func (r *relay) Grant(dated int64, g *pb.Grant) {
+	if left := hub.Aged(g, r.now()-dated); left != nil {
+		r.hub.Grant(left)
+	}
+}
