@@ -1,0 +1,163 @@
+package breaker
+
+import (
+	"fmt"
+
+	"github.com/pointsman/pointsman/clientlib/route/window"
+)
+
+// rule is what opened a key.
+type rule uint8
+
+const (
+	none      rule = iota
+	inARow         // hard failures in a row
+	tooMany        // failed, of a window
+	tooLate        // late, of a window
+	inherited      // a fleet opening that expired for lack of news
+)
+
+// cause is a rule with the numbers that met it.
+type cause struct {
+	rule   rule
+	slow   bool // of the slow window
+	bad, n int64
+}
+
+func (c cause) String() string {
+	switch c.rule {
+	case inARow:
+		return fmt.Sprintf("%d failures in a row", c.bad)
+	case tooMany:
+		return fmt.Sprintf("%d of %d failed", c.bad, c.n)
+	case tooLate:
+		return fmt.Sprintf("%d of %d above ttft_limit", c.bad, c.n)
+	case inherited:
+		return "no news of the fleet's opening"
+	}
+	return ""
+}
+
+// at names a key.
+type at struct {
+	class Class
+	phase Phase
+}
+
+// judge opens what the latest evidence of these classes explains, the widest first: when
+// Any opens, the rest is moot.
+func (b *Breaker) judge(now int64, draw uint32, classes ClassSet, p Phase) ClassSet {
+	var causes [Classes]cause
+	var opened ClassSet
+	for c := range Classes {
+		if !classes.Has(c) {
+			continue
+		}
+		found := b.crossing(now, at{c, p})
+		if found.rule == none {
+			continue
+		}
+		narrow := b.narrowest(now, at{c, p}, found)
+		causes[narrow] = found
+		opened |= narrow.Set()
+		if narrow == Any {
+			break
+		}
+	}
+	for c := range Classes {
+		if opened.Has(c) {
+			b.open(now, draw, at{c, p}, causes[c])
+		}
+	}
+	return opened
+}
+
+// crossing is the first rule that a key's evidence meets: a hard one unless it is open
+// hard already, a soft one only while it is closed.
+func (b *Breaker) crossing(now int64, a at) cause {
+	l := b.lane(a.class)
+	k := &l.keys[a.phase]
+	if k.open && !k.soft {
+		return cause{}
+	}
+	if _, run := k.run.Counts(now); b.policy.Consecutive > 0 && run >= b.policy.Consecutive {
+		return cause{rule: inARow, slow: true, bad: run}
+	}
+	if c := b.over(now, &k.counts, cause{rule: tooMany}); c.rule != none {
+		return c
+	}
+	if a.phase == Admit && !k.open && b.policy.TTFTLimit > 0 {
+		return b.over(now, &l.pace, cause{rule: tooLate})
+	}
+	return cause{}
+}
+
+// over judges both windows by one rule.
+func (b *Breaker) over(now int64, p *pair, c cause) cause {
+	for i, w := range [...]*window.Window{&p.fast, &p.slow} {
+		ok, bad := w.Counts(now)
+		if ok+bad >= b.policy.MinSamples && b.crosses(c.rule, bad, ok+bad) {
+			c.slow, c.bad, c.n = i == 1, bad, ok+bad
+			return c
+		}
+	}
+	return cause{}
+}
+
+// limit is the part of samples that a rule tolerates.
+func (b *Breaker) limit(r rule) float64 {
+	if r == tooLate {
+		return LateLimit
+	}
+	return b.policy.FailureRatio
+}
+
+func (b *Breaker) crosses(r rule, bad, n int64) bool {
+	if r == tooLate {
+		return float64(bad) > LateLimit*float64(n)
+	}
+	return bad > 0 && float64(bad) >= b.policy.FailureRatio*float64(n)
+}
+
+// narrowest is the class with the fewest samples that explains why a wider one crossed:
+// it is bad itself, and outside it the endpoint is known to be well. Else the wide one.
+func (b *Breaker) narrowest(now int64, wide at, c cause) Class {
+	best := wide.class
+	_, _, fewest := b.counts(now, wide, c)
+	for d := Stream; d < Classes; d++ {
+		if d == wide.class || b.lanes[d] == nil {
+			continue
+		}
+		if n, ok := b.explains(now, at{d, wide.phase}, c); ok && n <= fewest {
+			best, fewest = d, n
+		}
+	}
+	return best
+}
+
+// explains tells whether the failures are of this class alone, and how many samples it has.
+func (b *Breaker) explains(now int64, a at, c cause) (n int64, ok bool) {
+	_, bad, n := b.counts(now, a, c)
+	_, allBad, all := b.counts(now, at{Any, a.phase}, c)
+	if _, run := b.lanes[a.class].keys[a.phase].run.Counts(now); c.rule == inARow && run < c.bad {
+		return n, false
+	}
+	outside, outsideBad := all-n, allBad-bad
+	well := outside >= max(b.policy.MinSamples/2, 1) && float64(outsideBad) <= b.limit(c.rule)/2*float64(outside)
+	return n, well && b.crosses(c.rule, bad, n)
+}
+
+// counts reads the window that the cause was found in.
+func (b *Breaker) counts(now int64, a at, c cause) (ok, bad, n int64) {
+	l := b.lane(a.class)
+	p := &l.keys[a.phase].counts
+	if c.rule == tooLate {
+		p = &l.pace
+	}
+	w := &p.fast
+	if c.slow {
+		w = &p.slow
+	}
+	ok, bad = w.Counts(now)
+	return ok, bad, ok + bad
+}
