@@ -1,0 +1,140 @@
+package route
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/pointsman/pointsman/clientlib/route/breaker"
+)
+
+// Explanation says where a request would go now, and why.
+type Explanation struct {
+	Workload   string
+	Strategy   Strategy
+	Version    CatalogVersion
+	Panic      bool // soft trips are ignored
+	Tiers      []TierState
+	Candidates []Candidate // of every tier, in order
+	Err        error       // what Next would fail with
+}
+
+// TierState is one tier as this request sees it.
+type TierState struct {
+	Name     string
+	Down     bool
+	Eligible float64 // part of its share, 0 to 1
+}
+
+// Candidate is one endpoint of the workload.
+type Candidate struct {
+	Endpoint string
+	Tier     string
+	Reason   Reason
+	Share    float64
+	Score    float64 // lower wins; 0 when a gate refuses
+	Load     float64 // the fleet's requests in flight, as far as known
+	TTFT     int64   // µs, expected
+}
+
+// EndpointState is one endpoint as this process sees it.
+type EndpointState struct {
+	Name     string
+	Identity uint64
+	InFlight int64
+	TTFT     int64 // µs; 0: not measured
+	Local    string
+	Fleet    string
+	Share    float64
+}
+
+// Explain says what Next would do now, by its very gates and scores. It takes nothing and
+// learns nothing.
+func (r *Router) Explain(now int64, workload string, q Request) Explanation {
+	c := r.Begin(now, workload, q)
+	x := Explanation{Workload: workload}
+	w, err := r.find(&c)
+	if err != nil {
+		x.Err = err
+		return x
+	}
+	x.Version, x.Strategy = r.snapshot.Version(), w.compiled.spec.Strategy
+	a, allowed := r.snapshot.static.ask(w.compiled, &c)
+	p := r.pool(now, w, &a)
+	x.Panic = p.panic
+	for _, t := range p.tiers {
+		x.Tiers = append(x.Tiers, TierState{t.name, t.course.down, t.eligible})
+		r.explainTier(now, &x, p, &t, &c)
+	}
+	none := !slices.ContainsFunc(x.Candidates, func(c Candidate) bool { return c.Reason == Pass && c.Share > 0 })
+	switch {
+	case !allowed:
+		x.refuse()
+		x.Err = w.compiled.forbid()
+	case none:
+		x.Err = r.explainShed(now, p, &c)
+	}
+	return x
+}
+
+// refuse is the tenant's gate: it answers for all.
+func (x *Explanation) refuse() {
+	for i := range x.Candidates {
+		x.Candidates[i].Reason, x.Candidates[i].Score = ReasonTenant, 0
+	}
+}
+
+func (r *Router) explainTier(now int64, x *Explanation, p *pool, t *tier, c *Call) {
+	from := len(x.Candidates)
+	for _, l := range p.left {
+		if l.tier == t.name {
+			x.Candidates = append(x.Candidates, Candidate{Endpoint: l.endpoint, Tier: t.name, Reason: l.reason})
+		}
+	}
+	for i := t.from; i < t.to; i++ {
+		m := &p.members[i]
+		v := Candidate{Endpoint: m.name, Tier: t.name, Share: m.share, Load: m.load(now), Reason: r.gate(now, p, m, c)}
+		v.TTFT = int64(r.expect(now, p, m, c.request.Input))
+		if v.Reason == Pass && m.share > 0 {
+			v.Score = r.score(now, p, m, c)
+		}
+		x.Candidates = append(x.Candidates, v)
+	}
+	slices.SortFunc(x.Candidates[from:], func(a, b Candidate) int { return strings.Compare(a.Endpoint, b.Endpoint) })
+}
+
+// Endpoints appends the state of every endpoint to buf, by name.
+func (r *Router) Endpoints(now int64, buf []EndpointState) []EndpointState {
+	for _, l := range r.current {
+		r.trips = l.breaker.Trips(r.trips[:0])
+		own := "closed"
+		if len(r.trips) > 0 {
+			own = "open"
+			if refuses, soft := l.breaker.Refuses(allClasses); refuses && l.breaker.Until(allClasses) <= now {
+				own = "half_open"
+			} else if soft {
+				own = "open_soft"
+			}
+		}
+		buf = append(buf, EndpointState{
+			Name: l.name, Identity: l.identity, InFlight: l.inFlight, TTFT: int64(l.ttft.value),
+			Local: own, Fleet: l.fleet(now), Share: float64(l.baseShare(now) * l.word.factor(now, allClasses)),
+		})
+	}
+	return buf
+}
+
+// fleet names the fleet's word, the worst over all classes.
+func (l *learned) fleet(now int64) string {
+	switch {
+	case l.heldBy(allClasses) == 0 && (l.word == nil || l.word.ramping == 0):
+		return "closed"
+	case l.heldBy(allClasses) == 0:
+		return "ramp"
+	}
+	for c := range breaker.Classes {
+		if l.heldBy(1<<c) != 0 && now < l.word.until[c] {
+			return "open"
+		}
+	}
+	return "half_open"
+}

@@ -1,0 +1,132 @@
+package route
+
+import "github.com/pointsman/pointsman/clientlib/route/breaker"
+
+// Reason is a gate's answer for one endpoint: why not, or Pass. Its values are stable.
+type Reason uint8
+
+// The reasons.
+const (
+	Pass Reason = iota
+	ReasonCapability
+	ReasonAPI
+	ReasonContextWindow
+	ReasonOutputCap
+	ReasonArtifact
+	ReasonRegion
+	ReasonCompliance
+	ReasonRetired // the provider says that it is gone
+	ReasonTenant
+	ReasonUnsupported
+	ReasonAdapter
+	ReasonExcluded // tried by this call
+	ReasonDrained
+	ReasonBreakerOpen
+	ReasonTooSlow
+	ReasonCredential
+	ReasonQuotaRequests
+	ReasonQuotaTokens
+	ReasonQuotaCooldown
+	ReasonConcurrency
+	ReasonTenantCap
+	ReasonBudget
+	Reasons
+)
+
+var reasonNames = [Reasons]string{
+	"pass", "capability", "api", "context_window", "output_cap", "artifact", "region",
+	"compliance", "retired", "tenant", "unsupported", "adapter", "excluded", "drained",
+	"breaker_open", "too_slow", "credential", "quota_requests", "quota_tokens",
+	"quota_cooldown", "concurrency", "tenant_cap", "budget",
+}
+
+func (r Reason) String() string {
+	if r < Reasons {
+		return reasonNames[r]
+	}
+	return "unknown"
+}
+
+// admits is every gate that neither time nor load moves: the contract, what is asked, and
+// what the tenant may (nil: no tenant narrows it). A gate that cannot decide refuses.
+func (w *workload) admits(f *facts, a *ask, t *tenant) Reason {
+	e, c := f.endpoint, &w.spec.Contract
+	switch {
+	case !w.requires.or(a.needs).in(f.capabilities):
+		return ReasonCapability
+	case !a.apis.meets(f.apis):
+		return ReasonAPI
+	case e.ContextWindow == 0 && e.Model != "", e.ContextWindow > 0 && e.ContextWindow < max(c.NeedsContext, a.window):
+		return ReasonContextWindow
+	case e.MaxOutputTokens > 0 && e.MaxOutputTokens < max(c.NeedsOutputTokens, a.output):
+		return ReasonOutputCap
+	case e.Artifact == "" && e.Model != "":
+		return ReasonArtifact // not known what it serves
+	case !covers(c.Regions, e.Region) || t != nil && !covers(t.spec.Regions, e.Region):
+		return ReasonRegion
+	case !w.compliance.in(f.compliance) || t != nil && !t.compliance.in(f.compliance):
+		return ReasonCompliance
+	}
+	return f.usable
+}
+
+// heldBy are those of the classes that the fleet's word refuses.
+func (l *learned) heldBy(classes breaker.ClassSet) breaker.ClassSet {
+	if l.word == nil {
+		return 0
+	}
+	return l.word.held &^ l.lost & classes
+}
+
+// stands is the gates that hold for every request of some classes: they make an endpoint
+// ineligible, where a full or limited one is not.
+func (l *learned) stands(now int64, classes breaker.ClassSet) standing {
+	o := &l.facts.orders
+	switch {
+	case now < o.drained:
+		return standing{reason: ReasonDrained}
+	case now < l.outUntil:
+		return standing{reason: ReasonRetired}
+	case now < l.credential.until:
+		return standing{reason: ReasonCredential}
+	}
+	switch o.force(now) {
+	case ForcedOpen:
+		return standing{reason: ReasonBreakerOpen}
+	case ForcedClosed:
+		return standing{}
+	}
+	own, soft := l.breaker.Refuses(classes)
+	fleet := l.heldBy(classes)
+	if !own && fleet == 0 {
+		return standing{}
+	}
+	soft = (!own || soft) && (fleet == 0 || fleet&^l.word.soft == 0)
+	return standing{reason: ReasonBreakerOpen, soft: soft}
+}
+
+// gate is every gate that time, load or the call itself moves.
+func (r *Router) gate(now int64, p *pool, m *member, c *Call) Reason {
+	if c.triedAt(m.learned) {
+		return ReasonExcluded
+	}
+	if s := m.stands(now, p.classes); s.reason != Pass && !(p.panic && s.soft) {
+		return s.reason
+	}
+	return r.limits(now, p, m)
+}
+
+// limits is the gates that spill a request and do not take a tier down.
+func (r *Router) limits(now int64, p *pool, m *member) Reason {
+	limit := p.work.compiled.spec.Contract.MaxTTFT
+	if a := m.measured(); limit > 0 && a.n > 0 && now-a.at < staleLatency && a.value > float64(limit) {
+		return ReasonTooSlow
+	}
+	if now < m.quota.until {
+		return ReasonQuotaCooldown
+	}
+	if n := m.facts.endpoint.Concurrency; n != Absent && m.load(now) >= float64(n) {
+		return ReasonConcurrency
+	}
+	return Pass
+}

@@ -1,0 +1,70 @@
+package route
+
+const (
+	baseTTFT     = 200_000 // µs: E = 200 ms + κ·input
+	kappa        = 100     // µs a prompt token
+	tpot         = 15_000  // µs an output token, until a speed is learned
+	ownSamples   = 20      // from so many on a workload's own latency counts
+	firstOutput  = 500     // tokens predicted until a workload has an answer
+	staleLatency = 30 * second
+)
+
+// prefill is E, the time to a first token that the input alone explains.
+func prefill(input int64) int64 { return baseTTFT + kappa*input }
+
+// expectation is E, and for what is not streamed the whole answer's time.
+func expectation(input, output int64, stream bool) int64 {
+	if stream {
+		return prefill(input)
+	}
+	return prefill(input) + tpot*output
+}
+
+// measured is the average time to first token, the workload's own once it has samples enough.
+func (m *member) measured() *average {
+	if m.tally.ttft.n >= ownSamples {
+		return &m.tally.ttft
+	}
+	return &m.ttft
+}
+
+// expect is the time to first token that one more request would see, in µs: what was
+// measured, else the pool's median, else what its input explains; and more when the oldest
+// unanswered attempt is late already.
+func (r *Router) expect(now int64, p *pool, m *member, input int64) float64 {
+	e := float64(prefill(input))
+	t := e
+	if a := m.measured(); a.n > 0 {
+		t = a.value
+	} else if p.median > 0 {
+		t = p.median
+	}
+	if m.oldest >= 0 {
+		s := &r.slots[m.oldest]
+		t = max(t, float64(float64(now-s.started)/float64(s.expected))*e)
+	}
+	return t
+}
+
+// sample learns the latency of one attempt that was served: v as a time to first token.
+func (s *slot) sample(now int64, v float64) {
+	if s.learned.cold {
+		s.learned.cold = false
+		return
+	}
+	s.learned.ttft.add(now, v)
+	s.tally.ttft.add(now, v)
+}
+
+// censored learns that a first token would have come later than v: it only ever raises.
+func (s *slot) censored(now int64, v float64) {
+	if !s.learned.cold && s.learned.ttft.n > 0 && v > s.learned.ttft.value {
+		s.sample(now, v)
+	}
+}
+
+// asFirstToken is a whole answer's time as a time to first token: slowdown × E.
+func (s *slot) asFirstToken(now, output int64) float64 {
+	slowdown := float64(now-s.started) / float64(expectation(s.input, output, s.stream))
+	return float64(slowdown * float64(prefill(s.input)))
+}

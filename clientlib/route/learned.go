@@ -1,0 +1,107 @@
+package route
+
+import (
+	"github.com/pointsman/pointsman/clientlib/route/breaker"
+	"github.com/pointsman/pointsman/clientlib/route/window"
+)
+
+const (
+	forgotten = 600 * second // an endpoint that left, and an idle one, is forgotten or cold
+	ringEvery = 250_000      // µs between two notes of the own load
+	loadHalf  = 3_500_000    // decision-core.md, φ
+)
+
+// key is what learned state belongs to.
+type key struct {
+	name     string
+	identity uint64
+}
+
+// learned is what this process knows of one endpoint. It outlives snapshots, and attempts
+// give back to the one that they captured.
+type learned struct {
+	key
+	facts   *facts // nil while no snapshot has it
+	word    *word
+	lost    breaker.ClassSet // held by a fleet that fell silent
+	leftAt  int64            // when it left the catalog
+	breaker breaker.Breaker
+
+	inFlight    int64
+	outstanding int64 // tokens, predicted
+	pending     int64 // prompt tokens before their first token
+	ring        ring
+	oldest      int32 // slots without a first token, oldest first; −1: none
+	newest      int32
+	usedAt      int64 // the last pick
+	cold        bool  // the next latency sample says nothing
+
+	ttft       average
+	tallies    map[string]*tally
+	credential *hold
+	quota      *hold // of its one quota, else its own
+	own        hold  // when it has no quota that is known to be the one
+	ownKey     hold  // when it has no credential
+	outUntil   int64 // not there, says the provider
+	probeFrom  int64 // Retry-After: no probe before
+	suspect    bool  // in the router's list of those with trips
+}
+
+// hold keeps something shared out until a time.
+type hold struct {
+	until  int64
+	streak int
+}
+
+// average weighs the newest sample by 0.2.
+type average struct {
+	value float64
+	n     int64
+	at    int64
+}
+
+func (a *average) add(now int64, v float64) {
+	if a.n == 0 {
+		a.value = v
+	} else {
+		a.value = float64(0.2*v) + float64(0.8*a.value)
+	}
+	a.n++
+	a.at = now
+}
+
+// ring holds the own load of the last seconds, to compare with what the fleet saw then.
+type ring struct {
+	at   [16]int64
+	own  [16]int64
+	next int
+}
+
+// note keeps the load as it is now; of each quarter of a second the last one counts.
+func (r *ring) note(now, own int64) {
+	if last := (r.next + 15) % 16; r.at[last] > 0 && now-r.at[last] < ringEvery {
+		r.own[last] = own
+		return
+	}
+	r.at[r.next], r.own[r.next] = now, own
+	r.next = (r.next + 1) % 16
+}
+
+// then is the own load at a time: the last note that is not younger, else the oldest kept.
+func (r *ring) then(at int64) int64 {
+	for i := 1; i <= 16; i++ {
+		if k := (r.next + 16 - i) % 16; r.at[k] > 0 && r.at[k] <= at {
+			return r.own[k]
+		}
+	}
+	return r.own[r.next] // 0 until the ring is full
+}
+
+// load is the fleet's requests in flight as far as they are known: L̂.
+func (l *learned) load(now int64) float64 {
+	if !l.word.fresh(now) {
+		return float64(l.inFlight)
+	}
+	others := max(0, l.word.inFlight-float64(l.ring.then(l.word.at)))
+	return float64(l.inFlight) + float64(window.Decay(now-l.word.at, loadHalf)*others)
+}

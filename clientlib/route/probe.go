@@ -1,0 +1,191 @@
+package route
+
+import (
+	"slices"
+
+	"github.com/pointsman/pointsman/clientlib/route/breaker"
+)
+
+const (
+	maxPermits = 64
+	maxResults = 256
+	maxLooks   = 8 // at suspects, in one pick
+)
+
+// probe is how an attempt may enter an endpoint that is open.
+type probe struct {
+	local  bool   // this process's own half-open
+	round  uint64 // of it
+	permit Permit // the fleet's; Number 0: none, or told already
+	fleet  bool
+}
+
+func (p *probe) on() bool { return p.local || p.fleet }
+
+// Grant takes a probe permit. The next compatible first attempt uses it; unused it returns
+// at its UseBy.
+func (r *Router) Grant(now int64, p Permit) {
+	l := r.learned[key{p.Endpoint, p.Identity}]
+	if l == nil || l.leftAt > 0 || now >= p.UseBy || len(r.permits) >= maxPermits || p.Class >= breaker.Classes {
+		r.result(p, ProbeUnused)
+		return
+	}
+	r.permits = append(r.permits, p)
+}
+
+// direct finds an open endpoint that is due a probe and lets this call be the one: a first
+// attempt with another one left and time enough, or any when nothing else is left.
+func (r *Router) direct(now int64, w *work, p *pool, c *Call, last bool) (*member, probe) {
+	if len(r.permits) == 0 && len(r.suspects) == 0 || !last && !r.spare(now, w, c) {
+		return nil, probe{}
+	}
+	for i, permit := range r.permits {
+		l := r.learned[key{permit.Endpoint, permit.Identity}]
+		m := r.probable(now, p, l, c)
+		if m != nil && !l.outdated(permit) && p.classes&(1<<permit.Class) != 0 && (last || r.timeFor(now, w, p, m, c)) {
+			r.permits = slices.Delete(r.permits, i, i+1)
+			r.result(permit, ProbeStarted)
+			return m, probe{fleet: true, permit: permit}
+		}
+	}
+	return r.suspected(now, w, p, c, last)
+}
+
+// outdated tells whether the fleet has judged again since it gave the permit.
+func (l *learned) outdated(p Permit) bool {
+	return l == nil || l.word != nil && l.word.round[p.Class] > p.Round
+}
+
+// suspected finds the next endpoint whose own half-open wants a probe.
+func (r *Router) suspected(now int64, w *work, p *pool, c *Call, last bool) (*member, probe) {
+	n := len(r.suspects)
+	looks := n
+	if !last {
+		looks = min(n, maxLooks)
+	}
+	for range looks {
+		r.suspectAt = (r.suspectAt + 1) % n
+		l := r.suspects[r.suspectAt]
+		if refuses, _ := l.breaker.Refuses(p.classes); !refuses || now < l.probeFrom {
+			continue
+		}
+		m := r.probable(now, p, l, c)
+		if m == nil || !last && !r.timeFor(now, w, p, m, c) {
+			continue
+		}
+		if round, ok := l.breaker.Probe(now, p.classes); ok {
+			return m, probe{local: true, round: round}
+		}
+	}
+	return nil, probe{}
+}
+
+// spare tells whether a bad probe would cost the call nothing but time: another attempt is
+// left. A workload that never has another one probes all the same, else nobody would.
+func (r *Router) spare(now int64, w *work, c *Call) bool {
+	if c.attempts > 0 {
+		return false
+	}
+	return w.compiled.spec.Attempts.Max == 1 || r.affords(now, w, c)
+}
+
+// timeFor tells whether a bad probe leaves the call time for another attempt.
+func (r *Router) timeFor(now int64, w *work, p *pool, m *member, c *Call) bool {
+	wait := w.compiled.spec.Attempts.FirstToken
+	if limit := m.facts.endpoint.Breaker.TTFTLimit; limit > 0 {
+		wait = limit + 3*kappa*c.request.Input
+	}
+	return float64(c.deadline(w.compiled.spec)-now-wait) > r.expect(now, p, m, c.request.Input)
+}
+
+// probable is a member that passes every gate but the breaker's.
+func (r *Router) probable(now int64, p *pool, l *learned, c *Call) *member {
+	i, ok := p.byOwner[l]
+	if !ok {
+		return nil
+	}
+	m := &p.members[i]
+	reason := m.stands(now, p.classes).reason
+	if m.base == 0 || c.triedAt(m.learned) || reason != Pass && reason != ReasonBreakerOpen ||
+		m.facts.orders.force(now) == ForcedOpen || r.limits(now, p, m) != Pass {
+		return nil
+	}
+	return m
+}
+
+// verdict tells the fleet how its probe went, once: at the first token, or at the end when
+// that is what had opened it; a failure at any time.
+func (r *Router) verdict(s *slot, phase breaker.Phase, good bool) {
+	if !s.probe.fleet || s.probe.permit.Number == 0 {
+		return
+	}
+	switch {
+	case !good && (phase == breaker.Finish || s.probe.permit.Phase == breaker.Admit):
+		r.result(s.probe.permit, ProbeBad)
+	case good && phase == s.probe.permit.Phase:
+		r.result(s.probe.permit, ProbeGood)
+	default:
+		return
+	}
+	s.probe.permit.Number = 0
+}
+
+// waive gives back a probe that was not judged, or not sent after all.
+func (r *Router) waive(l *learned, p probe) {
+	if p.local {
+		l.breaker.Return(p.round)
+	}
+	if p.fleet && p.permit.Number != 0 {
+		r.result(p.permit, ProbeUnused)
+	}
+}
+
+func (r *Router) result(p Permit, o ProbeOutcome) {
+	r.urgent = true
+	if len(r.probes) < maxResults {
+		r.probes = append(r.probes, ProbeResult{p.Number, p.Endpoint, p.Identity, p.Class, p.Round, o})
+	}
+}
+
+// changed follows what a breaker did: events, the list of suspects, and the pools.
+func (r *Router) changed(now int64, l *learned, ch breaker.Change) {
+	if ch == (breaker.Change{}) {
+		return
+	}
+	r.changes++
+	r.urgent = true
+	r.trips = l.breaker.Trips(r.trips[:0])
+	for c := range breaker.Classes {
+		if ch.Closed&(1<<c) != 0 {
+			r.event(Event{Kind: EventClosed, At: now, Endpoint: l.name, Class: c})
+		}
+	}
+	for _, t := range r.trips {
+		if ch.Opened&(1<<t.Class) != 0 {
+			r.event(Event{Kind: EventOpened, At: now, Endpoint: l.name, Class: t.Class, Phase: t.Phase, Soft: t.Soft, Reason: t.Reason, Until: t.Until})
+		}
+	}
+	r.suspect(l)
+}
+
+// suspect keeps the list of endpoints with trips.
+func (r *Router) suspect(l *learned) {
+	on := len(r.trips) > 0
+	if on == l.suspect {
+		return
+	}
+	l.suspect = on
+	if on {
+		r.suspects = append(r.suspects, l)
+	} else {
+		r.acquit(l)
+	}
+}
+
+func (r *Router) acquit(l *learned) {
+	if i := slices.Index(r.suspects, l); i >= 0 {
+		r.suspects = slices.Delete(r.suspects, i, i+1)
+		r.suspectAt = 0
+	}
+	l.suspect = false
+}

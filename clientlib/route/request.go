@@ -1,0 +1,76 @@
+package route
+
+import (
+	"slices"
+
+	"github.com/pointsman/pointsman/clientlib/route/breaker"
+)
+
+const (
+	defaultTenant = "default"
+	longTokens    = 32_000 // class long
+)
+
+// Request is what the core needs to know of one request.
+type Request struct {
+	Tenant    string // empty: "default"
+	API       string // what the caller sends; empty: any of the workload's
+	Needs     []string
+	Stream    bool
+	Input     int64 // tokens
+	MaxOutput int64 // tokens; 0: not said
+	Deadline  int64 // µs on the core's clock; 0: none
+}
+
+// classes are all that the request fits.
+func (q *Request) classes() breaker.ClassSet {
+	c := anyClass
+	if q.Stream {
+		c |= streamClass
+	}
+	if slices.Contains(q.Needs, capTools) {
+		c |= toolsClass
+	}
+	if q.Input+q.MaxOutput >= longTokens {
+		c |= longClass
+	}
+	return c
+}
+
+// ask is what the call asks of an endpoint; allowed is false for a tenant that may not.
+func (s *static) ask(w *workload, c *Call) (a ask, allowed bool) {
+	q := &c.request
+	t, allowed := s.entitled(w, q.Tenant)
+	if t != nil {
+		a.policy = t.policy
+	}
+	a.apis = w.apis
+	if q.API != "" {
+		var one set
+		one.add(s.vocabulary.apis.bit(q.API))
+		a.apis = a.apis.and(one)
+	}
+	a.needs = s.vocabulary.capabilities.set(q.Needs)
+	if q.Stream {
+		a.needs.add(s.vocabulary.capabilities.bit(capStream))
+	}
+	a.window = bucket(w.windows, max(q.Input+max(q.MaxOutput, 1), c.larger))
+	a.output = bucket(w.caps, q.MaxOutput)
+	a.classes = q.classes()
+	return a, allowed
+}
+
+// entitled finds a tenant and whether it may use a workload. With no tenant declared, all may.
+func (s *static) entitled(w *workload, name string) (*tenant, bool) {
+	if len(s.tenants) == 0 {
+		return nil, true
+	}
+	if name == "" {
+		name = defaultTenant
+	}
+	t := s.tenants[name]
+	if t == nil {
+		return nil, false
+	}
+	return t, slices.Contains(t.spec.Workloads, w.spec.Name) || slices.Contains(t.spec.Workloads, "*")
+}

@@ -1,0 +1,205 @@
+// Package route decides where a request goes: which endpoints could serve it, which of
+// them may now, which is best, and whether a failed attempt gets another one. It keeps
+// what this process learns on the way: loads, latencies, its own breakers.
+//
+// It is a plain state machine. Time (µs), chance (32-bit seeds) and news come in as
+// arguments; decisions, reports and events go out as values. It does no I/O, starts no
+// goroutine, reads no clock, locks nothing, and neither logs nor counts. The client
+// library calls it under one lock; the simulator, explain and the agent call the same
+// code. Other languages are held to its stories in test/vectors.
+//
+//	Compile ─▶ Snapshot ─▶ Router.Apply
+//	Begin ─▶ Next ─▶ Send ─▶ FirstToken ─▶ Settle ─▶ Next …      Tick, Grant, Report, Events
+package route
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/pointsman/pointsman/clientlib/route/breaker"
+)
+
+// Router decides. It keeps what this process learns, and needs one owner: it is not safe
+// for concurrent use.
+type Router struct {
+	snapshot *Snapshot
+	overlay  uint64 // grows with each snapshot
+	changes  uint64 // grows when an endpoint's standing may have changed
+	chance   chance
+
+	learned   map[key]*learned
+	current   []*learned // as the snapshot's facts
+	works     map[string]*work
+	order     []*work          // by name
+	pools     int              // of all of them
+	holds     map[string]*hold // by credential and quota
+	suspects  []*learned       // with local trips
+	suspectAt int              // whose probe is looked at first
+	held      []*learned       // by the fleet
+
+	slots   []slot
+	free    []int32
+	serial  uint64
+	permits []Permit
+
+	dirty  []*tally
+	probes []ProbeResult
+	urgent bool
+	events []Event
+	lost   int // events that did not fit
+
+	trips   []breaker.Trip // scratch
+	numbers []float64      // scratch
+}
+
+// work is what is kept of one workload.
+type work struct {
+	compiled *workload
+	pools    map[ask]*pool
+	list     []*pool // as they were made
+	budget   budget
+	output   average // tokens of answers
+}
+
+// NewRouter has no snapshot yet: every call fails until Apply.
+func NewRouter() *Router {
+	return &Router{learned: map[key]*learned{}, works: map[string]*work{}, holds: map[string]*hold{}}
+}
+
+// Apply makes a snapshot the one that decides. What was learned of an endpoint stays as
+// long as its name and identity do.
+func (r *Router) Apply(now int64, s *Snapshot) {
+	old := r.snapshot
+	r.snapshot = s
+	r.overlay++
+	if old == nil || old.static != s.static {
+		r.adopt(now, s.static)
+	}
+	r.held = r.held[:0]
+	for i, l := range r.current {
+		if w := s.words[i]; w != l.word {
+			l.word = w
+			r.tell(now, l)
+		}
+		if l.heldBy(allClasses) != 0 {
+			r.held = append(r.held, l)
+		}
+	}
+}
+
+// adopt takes a new catalog's endpoints and workloads and lets go of what left.
+func (r *Router) adopt(now int64, s *static) {
+	for _, l := range r.current {
+		l.leftAt = now
+	}
+	r.current = r.current[:0]
+	for _, f := range s.facts {
+		r.current = append(r.current, r.meet(now, f))
+	}
+	for _, l := range r.current {
+		l.leftAt = 0
+	}
+	r.forget(now)
+	r.order = r.order[:0]
+	r.pools = 0
+	works := make(map[string]*work, len(s.workloads))
+	for name, compiled := range s.workloads {
+		w := r.employ(now, name, compiled)
+		works[name] = w
+		r.order = append(r.order, w)
+		r.pools += len(w.list)
+	}
+	r.works = works
+	slices.SortFunc(r.order, func(a, b *work) int { return strings.Compare(a.compiled.spec.Name, b.compiled.spec.Name) })
+}
+
+// Begin makes a call. It never fails: Next does.
+func (r *Router) Begin(now int64, workload string, q Request) Call {
+	return Call{workload: workload, request: q, began: now}
+}
+
+// meet finds or begins what is learned of an endpoint.
+func (r *Router) meet(now int64, f *facts) *learned {
+	k := key{f.endpoint.Name, f.endpoint.Identity}
+	l := r.learned[k]
+	if l == nil {
+		l = &learned{key: k, oldest: -1, newest: -1, cold: true, tallies: map[string]*tally{}}
+		r.learned[k] = l
+	}
+	if l.facts == f {
+		return l
+	}
+	if l.facts != nil && !reflect.DeepEqual(l.facts.endpoint, f.endpoint) {
+		l.outUntil = 0 // what was missing may be there now
+	}
+	l.facts = f
+	l.breaker.SetPolicy(&f.endpoint.Breaker)
+	l.credential, l.quota = &l.ownKey, &l.own
+	if name := f.endpoint.Credential; name != "" {
+		l.credential = r.hold("credential " + name)
+	}
+	if len(f.endpoint.Quotas) == 1 { // of several it is not known which one is exhausted
+		l.quota = r.hold("quota " + f.endpoint.Quotas[0])
+	}
+	return l
+}
+
+func (r *Router) hold(name string) *hold {
+	h := r.holds[name]
+	if h == nil {
+		h = &hold{}
+		r.holds[name] = h
+	}
+	return h
+}
+
+// forget drops endpoints that left a while ago and what they alone held.
+func (r *Router) forget(now int64) {
+	used := map[*hold]bool{}
+	for k, l := range r.learned {
+		if l.leftAt > 0 && l.inFlight == 0 && now-l.leftAt >= forgotten {
+			r.acquit(l)
+			delete(r.learned, k)
+			continue
+		}
+		used[l.credential], used[l.quota] = true, true
+	}
+	for name, h := range r.holds {
+		if !used[h] {
+			delete(r.holds, name)
+		}
+	}
+}
+
+func (r *Router) employ(now int64, name string, compiled *workload) *work {
+	w := r.works[name]
+	if w == nil {
+		w = &work{pools: map[ask]*pool{}}
+		w.budget.fill(now, compiled.spec)
+	}
+	w.compiled = compiled
+	return w
+}
+
+// tell passes the fleet's word on to the endpoint's own breaker.
+func (r *Router) tell(now int64, l *learned) {
+	w := l.word
+	if w == nil {
+		w = &word{}
+	}
+	l.lost = 0
+	for c := range breaker.Classes {
+		v := breaker.Word{Class: c, Round: w.round[c]}
+		switch bit := breaker.ClassSet(1) << c; {
+		case w.held&bit != 0 && w.lost(now, c):
+			v.Standing, l.lost = breaker.Lost, l.lost|bit
+		case w.held&bit != 0:
+			v.Standing = breaker.Held
+		case w.ramping&bit != 0:
+			v.Standing = breaker.Ramping
+		}
+		r.changed(now, l, l.breaker.Fleet(now, r.chance.draw(), v))
+	}
+	r.changes++
+}

@@ -1,0 +1,198 @@
+package route
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func small() *Catalog {
+	c := &Catalog{}
+	for i := range 6 {
+		c.Endpoints = append(c.Endpoints, Endpoint{
+			Name: fmt.Sprintf("e%d", i), Identity: uint64(i), Model: "m", Artifact: "m@1", APIs: []string{"chat"},
+			Capabilities: []string{"tools"}, ContextWindow: 1000, Weight: 100, Concurrency: Absent,
+		})
+	}
+	for i := range 3 {
+		c.Workloads = append(c.Workloads, Workload{
+			Name: fmt.Sprintf("w%d", i), APIs: []string{"chat"}, Strategy: P2C, Attempts: Attempts{Max: 2, Total: second},
+			Tiers: []Tier{{"t", []string{c.Endpoints[2*i].Name, c.Endpoints[2*i+1].Name}}},
+		})
+	}
+	return c
+}
+
+func made(t *testing.T, prev *Snapshot, c *Catalog, f *Fleet) *Snapshot {
+	t.Helper()
+	s, err := Compile(prev, c, f, Local{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestCompileSharesWhatDidNotChange(t *testing.T) {
+	prev := made(t, nil, small(), nil)
+	c := small()
+	c.Endpoints[0].Weight = 7
+	s := made(t, prev, c, nil)
+	if s.static.facts[0] == prev.static.facts[0] || s.static.facts[1] != prev.static.facts[1] {
+		t.Error("a changed endpoint is shared, or one that did not change is not")
+	}
+	if s.static.workloads["w0"] == prev.static.workloads["w0"] || s.static.workloads["w1"] != prev.static.workloads["w1"] {
+		t.Error("a workload of a changed endpoint is shared, or another one is not")
+	}
+}
+
+func TestAFleetAloneChangesNothingOfTheCatalog(t *testing.T) {
+	c, f := small(), &Fleet{Endpoints: []FleetEndpoint{{Name: "e1", Identity: 1, At: 5}, {Name: "e2", Identity: 99}, {Name: "x"}}}
+	prev := made(t, nil, c, f)
+	g := &Fleet{Endpoints: slices.Clone(f.Endpoints)}
+	g.Endpoints[1].Identity = 2
+	s := made(t, prev, c, g)
+	if s.static != prev.static {
+		t.Error("the same catalog was compiled again")
+	}
+	if s.words[1] == nil || s.words[1] != prev.words[1] {
+		t.Error("a row that did not change is not shared")
+	}
+	if prev.words[2] != nil || s.words[2] == nil {
+		t.Error("a row of another identity counts, or its own does not")
+	}
+}
+
+func TestANewVocabularySharesNothing(t *testing.T) {
+	prev := made(t, nil, small(), nil)
+	c := small()
+	c.Endpoints[0].Capabilities = []string{"vision", "tools"}
+	s := made(t, prev, c, nil)
+	if s.static.facts[1] == prev.static.facts[1] {
+		t.Error("sets of another vocabulary were kept")
+	}
+}
+
+func TestCompileRefusesByFieldName(t *testing.T) {
+	many := small()
+	for i := range maxNames + 1 {
+		many.Endpoints[0].Compliance = append(many.Endpoints[0].Compliance, fmt.Sprint(i))
+	}
+	twice := small()
+	twice.Endpoints[1].Name = "e0"
+	override := small()
+	override.Overrides = []Override{{Endpoint: "e0", Weight: -2, Until: -1, Forced: 9}}
+	tenant := small()
+	tenant.Tenants = []Tenant{{}, {Name: "a"}, {Name: "a"}}
+	policy := small()
+	policy.Endpoints[3].Breaker.Cooldown = -1
+	for want, c := range map[string]*Catalog{
+		"more than 127 different":                    many,
+		`endpoints["e0"].name: empty or twice`:       twice,
+		`overrides["e0"].forced: 9 is not known`:     override,
+		`overrides["e0"].weight: -2`:                 override,
+		`overrides["e0"].until: -1`:                  override,
+		`tenants[""].name`:                           tenant,
+		`tenants["a"].name`:                          tenant,
+		`endpoints["e3"].breaker.cooldown: -1, want`: policy,
+	} {
+		if _, err := Compile(nil, c, nil, Local{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
+func TestPoolsAreBounded(t *testing.T) {
+	c := small()
+	c.Workloads[0].Contract.Regions = nil
+	for i := range 3 * maxPools {
+		c.Tenants = append(c.Tenants, Tenant{Name: fmt.Sprint(i), Workloads: []string{"*"}, Regions: []string{fmt.Sprint(i)}})
+	}
+	r := NewRouter()
+	r.Apply(1, made(t, nil, c, nil))
+	for i := range 3 * maxPools {
+		r.Explain(int64(i), "w0", Request{Tenant: fmt.Sprint(i)})
+	}
+	w := r.works["w0"]
+	if r.pools != maxPools || len(w.pools) != maxPools || len(w.list) != maxPools {
+		t.Errorf("%d pools, %d in the map, %d in the list", r.pools, len(w.pools), len(w.list))
+	}
+	if w.list[0].usedAt != 2*maxPools {
+		t.Errorf("the pools that were left are from %d on", w.list[0].usedAt)
+	}
+}
+
+func TestRegionsArePaths(t *testing.T) {
+	for _, c := range []struct {
+		regions []string
+		path    string
+		want    bool
+	}{
+		{nil, "", true}, {nil, "eu", true}, {[]string{"eu"}, "eu", true}, {[]string{"eu"}, "eu/west", true},
+		{[]string{"eu"}, "europe", false}, {[]string{"eu/west"}, "eu", false}, {[]string{"us", "eu"}, "eu/west/1", true},
+		{[]string{"eu"}, "", false}, {[]string{""}, "eu", false},
+	} {
+		if got := covers(c.regions, c.path); got != c.want {
+			t.Errorf("covers(%q, %q) = %v", c.regions, c.path, got)
+		}
+	}
+}
+
+func TestLoadComparesTheFleetWithWhatWasOwnThen(t *testing.T) {
+	l := &learned{word: &word{at: 5 * second, inFlight: 10}}
+	for i := range int64(20) { // own: i from second i on; the ring keeps the last 16
+		l.ring.note(i*second+1, i)
+	}
+	l.inFlight = 3
+	if got := l.load(5 * second); got != 3+10-4 { // the last note before 5 s says 4
+		t.Errorf("load %g", got)
+	}
+	l.word.at = 1 * second
+	if got := l.ring.then(second); got != 4 {
+		t.Errorf("before all notes: %d, want the oldest kept", got)
+	}
+}
+
+func TestABudgetNeverGrowsPastItsReserve(t *testing.T) {
+	w := &Workload{Attempts: Attempts{RetryReserve: 3}}
+	var b budget
+	b.fill(0, w)
+	b.earn(5, w)
+	b.refill(3600*second, w)
+	if b.tokens != 3 {
+		t.Errorf("%g tokens", b.tokens)
+	}
+	b.tokens = 0
+	b.refill(3615*second, w)
+	if b.tokens != 1.5 || b.affords(2, 1) || !b.affords(1, 1) || b.affords(1, 0.5) {
+		t.Errorf("%g tokens after 15 s", b.tokens)
+	}
+}
+
+func TestEventsAreBounded(t *testing.T) {
+	r := NewRouter()
+	for range maxEvents + 10 {
+		r.Settle(1, Attempt{}, Outcome{})
+	}
+	e := r.Events(nil)
+	if len(e) != maxEvents+1 || e[maxEvents].Kind != EventDropped || e[maxEvents].Count != 10 {
+		t.Errorf("%d events, the last %+v", len(e), e[len(e)-1])
+	}
+	if len(r.Events(nil)) != 0 {
+		t.Error("events were told twice")
+	}
+}
+
+func TestNothingIsRoutedBeforeASnapshot(t *testing.T) {
+	r := NewRouter()
+	c := r.Begin(1, "w", Request{})
+	if step := r.Next(1, 1, &c); step.Kind != Fail || step.Err == nil {
+		t.Errorf("%+v", step)
+	}
+	if next := r.Tick(1); next <= 1 {
+		t.Errorf("tick again at %d", next)
+	}
+	if x := r.Explain(1, "w", Request{}); x.Err == nil {
+		t.Error("explained without a snapshot")
+	}
+}

@@ -1,0 +1,123 @@
+package route_test
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/pointsman/pointsman/clientlib/route"
+)
+
+// ask answers the questions: what stands, what happened, what would happen.
+func (s *story) ask(a args) string {
+	switch a.words[0] {
+	case "events":
+		return s.events()
+	case "report":
+		return s.report()
+	case "urgent":
+		return fmt.Sprintln(s.router.Urgent())
+	case "explain":
+		return s.explain(a)
+	case "endpoints":
+		out := ""
+		for _, e := range s.router.Endpoints(s.now, nil) {
+			out += fmt.Sprintf("%s in_flight %d ttft %s local %s fleet %s share %s\n", e.Name, e.InFlight, show(e.TTFT), e.Local, e.Fleet, number(e.Share))
+		}
+		return out
+	}
+	return "unknown command " + a.words[0] + "\n"
+}
+
+func number(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }
+
+// failure is an error with its facts.
+func (s *story) failure(err error) string {
+	out := err.Error()
+	var shed *route.ShedError
+	var end *route.EndError
+	if errors.As(err, &end) && end.Shed != nil {
+		out, shed = out+"; "+end.Shed.Error(), end.Shed
+	}
+	if (shed != nil || errors.As(err, &shed)) && shed.RetryAt > 0 {
+		out += "; again in " + show(shed.RetryAt-s.now)
+	}
+	return out
+}
+
+func (s *story) events() string {
+	out := ""
+	for _, e := range s.router.Events(nil) {
+		out += e.Kind.String()
+		for _, v := range []string{e.Endpoint, e.Workload, e.Name} {
+			if v != "" {
+				out += " " + v
+			}
+		}
+		if e.Kind == route.EventOpened || e.Kind == route.EventClosed {
+			out += " " + className(e.Class)
+		}
+		if e.Kind == route.EventOpened {
+			out += " " + phaseName(e.Phase)
+		}
+		if e.Soft {
+			out += " soft"
+		}
+		if e.Until > 0 {
+			out += " for " + show(e.Until-s.now)
+		}
+		if e.Count > 0 {
+			out += " " + strconv.Itoa(e.Count)
+		}
+		if e.Reason != "" {
+			out += ": " + e.Reason
+		}
+		out += "\n"
+	}
+	return out
+}
+
+func (s *story) report() string {
+	r := s.router.Report(s.now)
+	out := ""
+	for _, row := range r.Rows {
+		out += fmt.Sprintf("row %s %s %s admitted %d/%d finished %d/%d slow %d limited %d excluded %d in_flight %d pending %d outstanding %d cost %v ttft %d\n",
+			row.Endpoint, className(row.Class), row.Workload, row.Admitted, row.AdmitFailed, row.Finished, row.FinishFailed,
+			row.Slow, row.Limited, row.Excluded, row.InFlight, row.PendingPromptTokens, row.OutstandingTokens, row.Cost, len(row.TTFT))
+	}
+	for _, v := range r.Votes {
+		out += fmt.Sprintf("vote %s %s %s round %d soft %v: %s\n", v.Endpoint, className(v.Class), phaseName(v.Phase), v.Round, v.Soft, v.Reason)
+	}
+	for _, p := range r.Probes {
+		name := []string{"", "unused", "started", "good", "bad"}[p.Outcome]
+		out += fmt.Sprintf("probe %d %s %s round %d %s\n", p.Permit, p.Endpoint, className(p.Class), p.Round, name)
+	}
+	return out
+}
+
+func (s *story) explain(a args) string {
+	x := s.router.Explain(s.now, a.word(1), s.request(a))
+	var out strings.Builder
+	if x.Panic {
+		out.WriteString("panic\n")
+	}
+	for _, t := range x.Tiers {
+		state := "up"
+		if t.Down {
+			state = "down"
+		}
+		fmt.Fprintf(&out, "tier %s %s eligible %s\n", t.Name, state, number(t.Eligible))
+	}
+	for _, c := range x.Candidates {
+		fmt.Fprintf(&out, "  %s %s %v", c.Tier, c.Endpoint, c.Reason)
+		if c.Reason == route.Pass {
+			fmt.Fprintf(&out, " share %s load %s ttft %s score %s", number(c.Share), number(c.Load), show(c.TTFT), number(c.Score))
+		}
+		out.WriteString("\n")
+	}
+	if x.Err != nil {
+		out.WriteString("fails: " + s.failure(x.Err) + "\n")
+	}
+	return out.String()
+}

@@ -1,0 +1,78 @@
+package route
+
+import (
+	"slices"
+
+	"github.com/pointsman/pointsman/clientlib/route/breaker"
+)
+
+const (
+	tickBusy = 100_000 // µs to the next tick while attempts are in flight
+	tickIdle = second
+)
+
+// Tick does what time alone brings: attempts that nobody ended, first tokens that are
+// overdue, permits that nobody used, a fleet that fell silent. It says when to call it again.
+func (r *Router) Tick(now int64) (next int64) {
+	next = now + tickIdle
+	for id := range r.slots {
+		if s := &r.slots[id]; s.serial != 0 {
+			r.watch(now, int32(id), s)
+			next = now + tickBusy
+		}
+	}
+	r.permits = slices.DeleteFunc(r.permits, func(p Permit) bool {
+		if now >= p.UseBy || r.learned[key{p.Endpoint, p.Identity}].outdated(p) {
+			r.result(p, ProbeUnused)
+			return true
+		}
+		next = min(next, p.UseBy)
+		return false
+	})
+	r.listen(now)
+	for _, w := range r.order {
+		for _, p := range w.list {
+			if p.static == r.snapshot.static && now >= p.dueAt && p.restless() {
+				r.refresh(now, p)
+			}
+		}
+	}
+	return next
+}
+
+// restless pools have a tier to bring back though nobody may ask for it.
+func (p *pool) restless() bool {
+	return slices.ContainsFunc(p.tiers, func(t tier) bool { return t.course.down })
+}
+
+// watch looks at one attempt in flight.
+func (r *Router) watch(now int64, id int32, s *slot) {
+	if now >= s.lostAt {
+		r.event(Event{Kind: EventLost, At: now, Endpoint: s.endpoint.Name, Workload: s.tally.workload})
+		r.settle(now, id, s, Outcome{})
+		return
+	}
+	if !s.stream && s.pending > 0 && now-s.started >= prefill(s.input) {
+		r.prefilled(s)
+	}
+	if s.overdueAt == 0 || s.firstAt > 0 || s.late || now < s.overdueAt {
+		return
+	}
+	s.late = true
+	r.urgent = true
+	r.tallied(s, func(c *cell) { c.Slow++ })
+	r.changed(now, s.learned, s.learned.breaker.Overdue(now, r.chance.draw(), s.classes, s.round))
+	r.verdict(s, breaker.Admit, false)
+}
+
+// listen finds fleet openings that expired for lack of news.
+func (r *Router) listen(now int64) {
+	r.held = slices.DeleteFunc(r.held, func(l *learned) bool {
+		for c := range breaker.Classes {
+			if l.heldBy(1<<c) != 0 && l.word.lost(now, c) {
+				r.tell(now, l)
+			}
+		}
+		return l.heldBy(allClasses) == 0
+	})
+}

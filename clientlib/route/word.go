@@ -1,0 +1,107 @@
+package route
+
+import "github.com/pointsman/pointsman/clientlib/route/breaker"
+
+const (
+	second      = 1_000_000
+	silence     = 30 * second // protocol.md, rule 1: a row without news is neutral then
+	rampFloor   = 0.1
+	halfGate    = 20 // fleet successes before a ramp passes 0.5 (control-plane.md, Ramp)
+	fullGate    = 50 // and before it ends
+	beforeFull  = 0.9
+	halfShare   = 0.5
+	allClasses  = breaker.ClassSet(1<<breaker.Classes - 1)
+	anyClass    = breaker.ClassSet(1 << breaker.Any)
+	streamClass = breaker.ClassSet(1 << breaker.Stream)
+	toolsClass  = breaker.ClassSet(1 << breaker.Tools)
+	longClass   = breaker.ClassSet(1 << breaker.Long)
+)
+
+// word is what the fleet says of one endpoint, for this process's locality.
+type word struct {
+	at       int64
+	speed    float64 // 0: not learned
+	inFlight float64 // of all localities
+	held     breaker.ClassSet
+	soft     breaker.ClassSet // of those held, by latency
+	ramping  breaker.ClassSet
+	round    [breaker.Classes]uint64
+	until    [breaker.Classes]int64
+	ramp     [breaker.Classes]ramp
+}
+
+type ramp struct {
+	from, lasts int64
+	successes   uint64
+}
+
+// compileWord leaves out what another locality's network is to blame for.
+func compileWord(e *FleetEndpoint, locality string) word {
+	w := word{at: e.At, speed: e.Speed}
+	for i := range e.Loads {
+		w.inFlight += float64(e.Loads[i].InFlight)
+	}
+	for i := range e.Breakers {
+		b := &e.Breakers[i]
+		if b.Class < breaker.Classes && (b.Locality == "" || b.Locality == locality) {
+			w.take(b)
+		}
+	}
+	return w
+}
+
+// take merges: where two words differ, the one that refuses more holds.
+func (w *word) take(b *FleetBreaker) {
+	bit := breaker.ClassSet(1) << b.Class
+	w.round[b.Class] = max(w.round[b.Class], b.Round)
+	switch b.State {
+	case FleetOpen, FleetHalfOpen:
+		if !b.Soft {
+			w.soft &^= bit
+		} else if w.held&bit == 0 {
+			w.soft |= bit
+		}
+		w.held |= bit
+		w.until[b.Class] = max(w.until[b.Class], b.OpenUntil)
+	case FleetRamp:
+		w.ramping |= bit
+		w.ramp[b.Class] = ramp{b.RampFrom, b.RampFor, b.RampSuccesses}
+	}
+}
+
+// fresh tells whether what was learned still counts.
+func (w *word) fresh(now int64) bool { return w != nil && now < w.at+silence }
+
+// lost tells whether the fleet fell silent over a class that it holds.
+func (w *word) lost(now int64, c breaker.Class) bool {
+	return !w.fresh(now) && now >= w.until[c]
+}
+
+// factor scales the share of an endpoint whose breaker closed a short while ago.
+func (w *word) factor(now int64, classes breaker.ClassSet) float64 {
+	if w == nil || w.ramping&classes == 0 {
+		return 1
+	}
+	least := 1.0
+	for c := range breaker.Classes {
+		if w.ramping&classes&(1<<c) != 0 {
+			least = min(least, w.ramp[c].factor(now))
+		}
+	}
+	return least
+}
+
+func (r *ramp) factor(now int64) float64 {
+	age := max(now-r.from, 0)
+	if age/2 >= r.lasts {
+		return 1 // all the successes there were in twice the time
+	}
+	f := rampFloor + float64((1-rampFloor)*min(float64(age)/float64(r.lasts), 1))
+	if r.successes < halfGate {
+		return min(f, halfShare)
+	}
+	if r.successes < fullGate {
+		return min(f, beforeFull)
+	}
+	return f
+}
