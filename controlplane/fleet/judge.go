@@ -1,0 +1,223 @@
+package fleet
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/pointsman/pointsman/clientlib/route/breaker"
+)
+
+const named = 5 // nodes in an evidence
+
+// finding is why a class is to open.
+type finding struct {
+	class    breaker.Class
+	phase    breaker.Phase
+	soft     bool
+	evidence string
+}
+
+// judge opens what a site's standing votes or pooled samples explain.
+func (f *Fleet) judge(now int64, s *site) {
+	if s.quiet() || now < f.judges {
+		return
+	}
+	voters := f.voters(now, s)
+	for c := range breaker.Classes {
+		if len(voters) == 0 || s.endpoint.refuses(c, s.locality, true) {
+			continue
+		}
+		found, ok := s.byVotes(c, voters)
+		if !ok {
+			found, ok = s.bySamples(now, c, voters)
+		}
+		if ok && !s.endpoint.refuses(found.class, s.locality, !found.soft) {
+			f.open(now, s, found)
+		}
+	}
+}
+
+// quiet tells at once that nothing can open: nobody votes, and nobody fails.
+func (s *site) quiet() bool {
+	return s.votes == 0 && s.failing == [breaker.Classes][tracks]int{}
+}
+
+// voters are the witnesses that use the endpoint, live, and are not sick themselves.
+func (f *Fleet) voters(now int64, s *site) (out []*witness) {
+	for _, w := range s.witnesses {
+		if w.node.leaves > 0 && w.uses(now) && !f.sick(now, w.node, s.endpoint.spec.Provider) {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// sick tells whether a node fails on more than half of the providers other than this one:
+// then it is the node that fails, and it has no vote. A provider that the fleet holds says
+// nothing about a node.
+func (f *Fleet) sick(now int64, n *node, provider string) bool {
+	used, failing := 0, 0
+	for name, c := range n.providers {
+		ok, failed := c.window.Counts(now)
+		if name == provider || f.troubled[name] || ok+failed == 0 && c.votes == 0 {
+			continue
+		}
+		used++
+		if c.votes > 0 && ok == 0 || failed >= sickSamples && failed >= ok {
+			failing++
+		}
+	}
+	return 2*failing > used
+}
+
+// byVotes finds a quorum of standing trips. A vote on Any counts for a narrower class too,
+// but only beside one on that class.
+func (s *site) byVotes(c breaker.Class, voters []*witness) (finding, bool) {
+	need := quorum(len(voters))
+	var hard, soft, finish, own int
+	var who []string
+	for _, w := range voters {
+		b := s.ballots(w, c)
+		if b.hard+b.soft == 0 {
+			continue
+		}
+		if b.hard > 0 {
+			hard++
+		} else {
+			soft++
+		}
+		if b.finish == b.hard+b.soft {
+			finish++
+		}
+		own += b.own
+		if len(who) < named {
+			who = append(who, w.node.name+" ("+b.reason+")")
+		}
+	}
+	if hard+soft < need || own == 0 {
+		return finding{}, false
+	}
+	out := finding{class: c, soft: hard < need}
+	if 2*finish > hard+soft {
+		out.phase = breaker.Finish
+	}
+	out.evidence = fmt.Sprintf("%d of %d nodes opened it, %d needed: %s", hard+soft, len(voters), need, strings.Join(who, ", "))
+	return out, true
+}
+
+// tallied are the votes of one witness on one class.
+type tallied struct {
+	hard, soft, finish, own int
+	reason                  string
+}
+
+func (s *site) ballots(w *witness, c breaker.Class) (b tallied) {
+	for i := range w.votes {
+		v := &w.votes[i].vote
+		if v.Class != c && v.Class != breaker.Any || v.Round < s.endpoint.cleared(v.Class, s.locality) {
+			continue
+		}
+		if v.Soft {
+			b.soft++
+		} else {
+			b.hard++
+		}
+		if v.Phase == breaker.Finish {
+			b.finish++
+		}
+		if v.Class == c {
+			b.own++
+		}
+		b.reason = v.Reason
+	}
+	return b
+}
+
+// bySamples finds a class whose pooled samples cross a limit while a quorum of witnesses
+// crosses it too. The narrowest class that explains it is found.
+func (s *site) bySamples(now int64, c breaker.Class, voters []*witness) (finding, bool) {
+	need := quorum(len(voters))
+	for t := range tracks {
+		if s.failing[c][t] == 0 {
+			continue
+		}
+		for window := range 2 {
+			p := s.pool(now, c, t, window, voters)
+			if p.n < float64(s.endpoint.spec.Breaker.MinSamples) || !s.crosses(t, window, p.bad, p.n) || p.failing < need {
+				continue
+			}
+			out := finding{class: s.narrowest(now, c, t, window, voters, p), soft: t == paces}
+			if t == finishes {
+				out.phase = breaker.Finish
+			}
+			out.evidence = fmt.Sprintf("%.0f of %.0f %s, %d of %d nodes so, %d needed", p.bad, p.n, t, p.failing, len(voters), need)
+			return out, true
+		}
+	}
+	return finding{}, false
+}
+
+func (t track) String() string {
+	return [tracks]string{"failed before the first token", "failed after the first token", "above ttft_limit", "limited, none served"}[t]
+}
+
+// pooled are the samples of all voters, each weighted so that none outweighs the rest.
+type pooled struct {
+	bad, n  float64
+	failing int
+	weights []float64
+}
+
+func (s *site) pool(now int64, c breaker.Class, t track, window int, voters []*witness) pooled {
+	p := pooled{weights: make([]float64, len(voters))}
+	samples := make([]int64, len(voters))
+	least := s.endpoint.spec.Breaker.MinSamples / int64(2*quorum(len(voters))) // a slip or two is no failing
+	for i, w := range voters {
+		bad, n := w.counts(now, c, t, window)
+		if samples[i] = n; n >= least && s.crosses(t, window, float64(bad), float64(n)) {
+			p.failing++
+		}
+	}
+	limit := most(samples)
+	for i, n := range samples {
+		if n > 0 {
+			p.weights[i] = float64(min(n, limit)) / float64(n)
+		}
+	}
+	p.bad, p.n = weigh(now, c, t, window, voters, p.weights)
+	return p
+}
+
+// weigh sums one class of the voters' samples.
+func weigh(now int64, c breaker.Class, t track, window int, voters []*witness, weights []float64) (bad, n float64) {
+	for i, w := range voters {
+		b, all := w.counts(now, c, t, window)
+		bad += float64(weights[i] * float64(b))
+		n += float64(weights[i] * float64(all))
+	}
+	return bad, n
+}
+
+func (w *witness) counts(now int64, c breaker.Class, t track, window int) (bad, n int64) {
+	if w.lanes[c] == nil {
+		return 0, 0
+	}
+	ok, bad := w.lanes[c].windows[t][window].Counts(now)
+	return bad, ok + bad
+}
+
+// narrowest is the class with the fewest samples that crosses while all that is outside it
+// is well; else the class that crossed.
+func (s *site) narrowest(now int64, c breaker.Class, t track, window int, voters []*witness, p pooled) breaker.Class {
+	best, fewest := c, p.n
+	allBad, all := weigh(now, breaker.Any, t, window, voters, p.weights)
+	least := max(float64(s.endpoint.spec.Breaker.MinSamples/2), 1)
+	for d := breaker.Stream; d < breaker.Classes; d++ {
+		bad, n := weigh(now, d, t, window, voters, p.weights)
+		well := all-n >= least && !s.crosses(t, window, 2*(allBad-bad), all-n)
+		if d != c && well && n <= fewest && n > 0 && s.crosses(t, window, bad, n) {
+			best, fewest = d, n
+		}
+	}
+	return best
+}

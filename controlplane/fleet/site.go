@@ -1,0 +1,267 @@
+package fleet
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/pointsman/pointsman/clientlib/route"
+	"github.com/pointsman/pointsman/clientlib/route/breaker"
+	"github.com/pointsman/pointsman/clientlib/route/window"
+)
+
+const (
+	useSpan   = 5 * minute // a node that sent nothing for so long does not use the endpoint
+	okHalf    = 20 * second
+	mostRows  = 1 << 20 // one row never counts for more, whatever a leaf says
+	mostSites = 64      // localities of an endpoint; the others are taken together
+)
+
+// track is what a class is judged by.
+type track uint8
+
+const (
+	admits    track = iota // first tokens, and failures before them
+	finishes               // ends, and failures after the first token
+	paces                  // first tokens in time, and above ttft_limit
+	throttles              // first tokens, and 429s: no failures, unless nothing else comes
+	tracks
+)
+
+// site is one endpoint as one locality sees it.
+type site struct {
+	endpoint  *endpoint
+	locality  string
+	witnesses []*witness // by node
+	votes     int        // that stand
+	failing   [breaker.Classes][tracks]int
+	renewed   int64 // evidence that began before it is of an older round
+	load      sums
+	success   float64 // decayed, as is samples, to okAt
+	samples   float64
+	okAt      int64
+}
+
+// witness is one node at one site.
+type witness struct {
+	node  *node
+	used  int64
+	votes []standing
+	lanes [breaker.Classes]*lane
+}
+
+// standing is a vote of one leaf on the node.
+type standing struct {
+	leaf *leaf
+	vote route.Vote
+}
+
+// lane is one class of a witness's evidence.
+type lane struct {
+	windows [tracks][2]window.Window // fast, slow
+	failing [tracks]bool             // in either, when last looked at
+}
+
+// sums are what a load adds up to.
+type sums struct{ inFlight, pending, outstanding uint64 }
+
+func loadOf(r *route.Row) sums {
+	const most = 1 << 40 // so that sums do not overflow, whatever leaves say
+	return sums{min(r.InFlight, most), min(r.PendingPromptTokens, most), min(r.OutstandingTokens, most)}
+}
+
+func (s *sums) give(p sums) {
+	s.inFlight, s.pending, s.outstanding = s.inFlight+p.inFlight, s.pending+p.pending, s.outstanding+p.outstanding
+}
+
+func (s *sums) take(p sums) {
+	s.inFlight, s.pending, s.outstanding = s.inFlight-p.inFlight, s.pending-p.pending, s.outstanding-p.outstanding
+}
+
+func (s *site) compare(t *site) int {
+	return cmp.Or(cmp.Compare(s.endpoint.spec.Name, t.endpoint.spec.Name), cmp.Compare(s.locality, t.locality))
+}
+
+func (e *endpoint) site(locality string) *site {
+	i, ok := slices.BinarySearchFunc(e.sites, locality, func(s *site, l string) int { return cmp.Compare(s.locality, l) })
+	if !ok && len(e.sites) >= mostSites && locality != "" {
+		return e.site("")
+	}
+	if !ok {
+		e.sites = slices.Insert(e.sites, i, &site{endpoint: e, locality: locality})
+	}
+	return e.sites[i]
+}
+
+func (s *site) witness(n *node) *witness {
+	i, ok := slices.BinarySearchFunc(s.witnesses, n.name, func(w *witness, name string) int { return cmp.Compare(w.node.name, name) })
+	if !ok {
+		s.witnesses = slices.Insert(s.witnesses, i, &witness{node: n})
+	}
+	s.witnesses[i].node = n
+	return s.witnesses[i]
+}
+
+// add counts a row of one witness.
+func (s *site) add(at int64, w *witness, r *route.Row) {
+	l := w.lanes[r.Class]
+	if l == nil {
+		l = newLane(&s.endpoint.spec.Breaker)
+		w.lanes[r.Class] = l
+	}
+	for t, counted := range countsOf(r) {
+		for i := range l.windows[t] {
+			l.windows[t][i].Add(at, counted[0], counted[1])
+		}
+	}
+	s.look(at, w, r.Class)
+	if r.Class == breaker.Any {
+		s.succeed(at, r)
+		w.node.conduct(s.endpoint.spec.Provider).window.Add(at, clip(r.Admitted), clip(r.AdmitFailed)+clip(r.FinishFailed))
+	}
+}
+
+func newLane(p *breaker.Policy) *lane {
+	l := &lane{}
+	for t := range l.windows {
+		l.windows[t] = [2]window.Window{window.New(p.Window), window.New(p.SlowWindow)}
+	}
+	return l
+}
+
+// countsOf is what a row says to each track: well, badly.
+func countsOf(r *route.Row) [tracks][2]uint32 {
+	return [tracks][2]uint32{
+		admits:    {clip(r.Admitted), clip(r.AdmitFailed)},
+		finishes:  {clip(r.Finished), clip(r.FinishFailed)},
+		paces:     {clip(r.Admitted - min(r.Admitted, r.Slow)), clip(r.Slow)},
+		throttles: {clip(r.Admitted), clip(r.Limited)},
+	}
+}
+
+func clip(n uint64) uint32 { return uint32(min(n, mostRows)) }
+
+// succeed adds to the decayed success of the site.
+func (s *site) succeed(at int64, r *route.Row) {
+	if at > s.okAt {
+		d := window.Decay(at-s.okAt, okHalf)
+		s.success, s.samples, s.okAt = s.success*d, s.samples*d, at
+	}
+	weight := window.Decay(s.okAt-at, okHalf)
+	good, bad := float64(clip(r.Finished)), float64(clip(r.AdmitFailed))+float64(clip(r.FinishFailed))
+	s.success += float64(weight * good)
+	s.samples += float64(weight * (good + bad))
+}
+
+// look notes on which tracks a witness fails by itself: a quorum cannot fail without.
+func (s *site) look(now int64, w *witness, c breaker.Class) {
+	l := w.lanes[c]
+	for t := range tracks {
+		fails := s.fails(now, l, t, 0) || s.fails(now, l, t, 1)
+		if fails && !l.failing[t] {
+			s.failing[c][t]++
+		} else if !fails && l.failing[t] {
+			s.failing[c][t]--
+		}
+		l.failing[t] = fails
+	}
+}
+
+func (s *site) fails(now int64, l *lane, t track, window int) bool {
+	ok, bad := l.windows[t][window].Counts(now)
+	return s.crosses(t, window, float64(bad), float64(ok+bad))
+}
+
+// crosses holds a track's samples against its limit; a zero in the policy is a value.
+func (s *site) crosses(t track, window int, bad, n float64) bool {
+	p := &s.endpoint.spec.Breaker
+	switch t {
+	case paces:
+		return p.TTFTLimit > 0 && bad > breaker.LateLimit*n
+	case throttles:
+		return window == 1 && bad > 0 && bad >= n
+	}
+	return bad > 0 && bad >= p.FailureRatio*n
+}
+
+// sweep drops witnesses that neither use the endpoint nor vote, and looks at the others.
+func (s *site) sweep(now int64) {
+	s.witnesses = slices.DeleteFunc(s.witnesses, func(w *witness) bool {
+		if w.uses(now) {
+			return false
+		}
+		s.clear(w)
+		return true
+	})
+	for _, w := range s.witnesses {
+		for c, l := range w.lanes {
+			if l != nil && l.failing != [tracks]bool{} {
+				s.look(now, w, breaker.Class(c))
+			}
+		}
+	}
+}
+
+// recall keeps those who use an endpoint as witnesses of its return: while it was held
+// they could not show it.
+func (s *site) recall(now int64) {
+	for _, w := range s.witnesses {
+		if w.uses(now) {
+			w.used = now
+		}
+	}
+}
+
+func (w *witness) uses(now int64) bool { return len(w.votes) > 0 || now-w.used < useSpan }
+
+func (s *site) empty(now int64) bool {
+	return len(s.witnesses) == 0 && s.load == sums{} && now-s.okAt > 40*okHalf
+}
+
+// clear drops all evidence of a witness.
+func (s *site) clear(w *witness) {
+	for c, l := range w.lanes {
+		if l != nil {
+			s.drop(w, breaker.Class(c))
+		}
+	}
+}
+
+func (s *site) drop(w *witness, c breaker.Class) {
+	for t, fails := range w.lanes[c].failing {
+		if fails {
+			s.failing[c][t]--
+		}
+	}
+	w.lanes[c] = nil
+}
+
+func (s *site) forget() {
+	for _, w := range s.witnesses {
+		s.clear(w)
+	}
+}
+
+// renew starts evidence afresh after a class changed: its own, and for Any all. A wider
+// class keeps what is not of the narrower one.
+func (s *site) renew(now int64, c breaker.Class) {
+	s.renewed = now
+	if c == breaker.Any {
+		s.forget()
+		return
+	}
+	for _, w := range s.witnesses {
+		if all, part := w.lanes[breaker.Any], w.lanes[c]; all != nil && part != nil {
+			for t := range all.windows {
+				for i := range all.windows[t] {
+					all.windows[t][i].Subtract(&part.windows[t][i])
+				}
+			}
+			s.look(now, w, breaker.Any)
+		}
+		for d := breaker.Stream; d < breaker.Classes; d++ {
+			if w.lanes[d] != nil {
+				s.drop(w, d)
+			}
+		}
+	}
+}

@@ -1,0 +1,417 @@
+package fleet
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/pointsman/pointsman/clientlib/route"
+	"github.com/pointsman/pointsman/clientlib/route/breaker"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write the answers that the stories got")
+
+// A story is blocks of command lines, "----", the answer, and an empty line. See
+// (*story).run for the commands.
+func TestStories(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("stories: %v, %v", files, err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) { tell(t, file) })
+	}
+}
+
+func tell(t *testing.T, file string) {
+	src, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := answer(string(src))
+	if again := answer(string(src)); again != got {
+		t.Errorf("the same story went differently:\n%s", gocmp.Diff(got, again))
+	}
+	if *rewrite {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := gocmp.Diff(string(src), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", file, diff)
+	}
+}
+
+func answer(src string) string {
+	s := newStory()
+	var got strings.Builder
+	for i, block := range strings.Split(strings.TrimSpace(src), "\n\n") {
+		if i > 0 {
+			got.WriteString("\n")
+		}
+		commands, _, asks := strings.Cut(block+"\n", "----\n")
+		got.WriteString(commands)
+		if !asks {
+			continue
+		}
+		got.WriteString("----\n")
+		for line := range strings.Lines(commands) {
+			if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+				got.WriteString(s.run(line))
+				got.WriteString(s.news())
+			}
+		}
+	}
+	return got.String()
+}
+
+type story struct {
+	fleet   *Fleet
+	catalog *route.Catalog
+	policy  breaker.Policy
+	now     time.Duration
+	leaves  map[string]*teller
+	permits []Grant
+	probes  int
+}
+
+// teller is a leaf that the story speaks for.
+type teller struct {
+	locality, node        string
+	incarnation, sequence uint64
+	votes                 []route.Vote
+}
+
+func newStory() *story {
+	return &story{
+		now: 10 * time.Second, fleet: New(Config{Term: 1}), catalog: &route.Catalog{}, leaves: map[string]*teller{},
+		policy: breaker.Policy{
+			Window: 5 * second, SlowWindow: minute, MinSamples: 20, Consecutive: 5, FailureRatio: 0.5, TTFTLimit: 10 * second,
+			Cooldown: 5 * second, CooldownMax: 2 * minute, Probes: 3, Ramp: 30 * second, MaxEjected: 0.5,
+		},
+	}
+}
+
+func (s *story) us() int64 { return s.now.Microseconds() }
+
+// run obeys one line: a verb, names (n1-3 is n1, n2 and n3), and arguments name=value.
+func (s *story) run(line string) string {
+	words := strings.Fields(line)
+	args := map[string]string{}
+	var names []string
+	for _, w := range words[1:] {
+		if k, v, ok := strings.Cut(w, "="); ok {
+			args[k] = v
+		} else {
+			names = append(names, w)
+		}
+	}
+	switch words[0] {
+	case "policy":
+		return s.setPolicy(args)
+	case "endpoint", "workload", "drain", "weigh":
+		return s.declare(words[0], names, args)
+	case "apply":
+		s.fleet.Apply(s.us()-learning, s.catalog) // so that most stories need not wait for it
+	case "takeover":
+		s.fleet = New(Config{Term: s.fleet.term + 1, Held: s.fleet.Rows(s.us())})
+		s.fleet.Apply(s.us(), s.catalog)
+	case "wait":
+		return s.wait(names[0])
+	case "report", "vote", "heal", "gone":
+		return s.leavesDo(words[0], names, args)
+	case "probe":
+		return s.probe(names, args)
+	case "row":
+		return s.row(names[0])
+	case "changed":
+		names, urgent := s.fleet.Changed()
+		return fmt.Sprintf("changed %v, urgent %v\n", names, urgent)
+	default:
+		return "unknown command " + words[0] + "\n"
+	}
+	return ""
+}
+
+// news tells of permits and events since the last command.
+func (s *story) news() (out string) {
+	for _, e := range s.fleet.Events() {
+		kind, where := "", ""
+		if e.Soft {
+			kind = " softly"
+		}
+		if e.Locality != "" {
+			where = " in " + e.Locality
+		}
+		out += fmt.Sprintf("%v %s %v %v%s%s, round %d: %s\n", time.Duration(e.At)*time.Microsecond, e.Endpoint, e.Class, e.Kind, kind, where, e.Round, e.Evidence)
+	}
+	for _, g := range s.fleet.Grants() {
+		s.permits = append(s.permits, g)
+		p := g.Permit
+		out += fmt.Sprintf("%v permit %d to %s: %s %v %v, round %d, use within %v\n", s.now, len(s.permits), g.Leaf, p.Endpoint, p.Class, p.Phase, p.Round, time.Duration(p.UseBy-s.us())*time.Microsecond)
+	}
+	return out
+}
+
+func (s *story) setPolicy(args map[string]string) string {
+	durations := map[string]*int64{
+		"window": &s.policy.Window, "slow_window": &s.policy.SlowWindow, "ttft_limit": &s.policy.TTFTLimit,
+		"cooldown": &s.policy.Cooldown, "cooldown_max": &s.policy.CooldownMax, "ramp": &s.policy.Ramp,
+	}
+	numbers := map[string]*int64{"min_samples": &s.policy.MinSamples, "probes": &s.policy.Probes}
+	ratios := map[string]*float64{"failure_ratio": &s.policy.FailureRatio, "max_ejected": &s.policy.MaxEjected}
+	for k, v := range args {
+		switch {
+		case durations[k] != nil:
+			d, _ := time.ParseDuration(v)
+			*durations[k] = d.Microseconds()
+		case numbers[k] != nil:
+			*numbers[k], _ = strconv.ParseInt(v, 10, 64)
+		case ratios[k] != nil:
+			*ratios[k], _ = strconv.ParseFloat(v, 64)
+		default:
+			return "unknown field " + k + "\n"
+		}
+	}
+	return ""
+}
+
+func (s *story) declare(what string, names []string, args map[string]string) string {
+	name := names[0]
+	switch what {
+	case "endpoint":
+		e := route.Endpoint{Name: name, Identity: number(args, "identity", 1), Provider: cmp.Or(args["provider"], name), Weight: route.Absent, Breaker: s.policy}
+		if v, ok := args["weight"]; ok {
+			e.Weight, _ = strconv.ParseInt(v, 10, 64)
+		}
+		if v := args["can"]; v != "" {
+			e.Capabilities = strings.Split(v, ",")
+		}
+		s.catalog = s.with(func(c *route.Catalog) {
+			c.Endpoints = slices.DeleteFunc(c.Endpoints, func(o route.Endpoint) bool { return o.Name == name })
+			if _, gone := args["gone"]; !gone {
+				c.Endpoints = append(c.Endpoints, e)
+			}
+		})
+	case "workload":
+		w := route.Workload{Name: name, Attempts: route.Attempts{FirstToken: 10 * second, Answer: 20 * second, Total: minute}}
+		if v := args["requires"]; v != "" {
+			w.Contract.Requires = strings.Split(v, ",")
+		}
+		for _, tier := range names[1:] {
+			w.Tiers = append(w.Tiers, route.Tier{Endpoints: strings.Split(tier, ",")})
+		}
+		s.catalog = s.with(func(c *route.Catalog) { c.Workloads = append(c.Workloads, w) })
+	case "drain":
+		s.catalog = s.with(func(c *route.Catalog) {
+			c.Overrides = append(c.Overrides, route.Override{Endpoint: name, Drain: true, Weight: route.Absent, Until: int64(number(args, "until", 0)) * second})
+		})
+	case "weigh":
+		s.catalog = s.with(func(c *route.Catalog) {
+			c.Overrides = append(c.Overrides, route.Override{Endpoint: name, Weight: int64(number(args, "weight", 0))})
+		})
+	}
+	return ""
+}
+
+// with is a changed copy: an applied catalog does not change.
+func (s *story) with(change func(*route.Catalog)) *route.Catalog {
+	c := &route.Catalog{Endpoints: slices.Clone(s.catalog.Endpoints), Workloads: slices.Clone(s.catalog.Workloads), Overrides: slices.Clone(s.catalog.Overrides)}
+	change(c)
+	return c
+}
+
+// wait lets time pass as the shell does: it ticks when told to.
+func (s *story) wait(d string) (out string) {
+	by, _ := time.ParseDuration(d)
+	end := s.now + by
+	for {
+		next := time.Duration(s.fleet.Tick(s.us())) * time.Microsecond
+		out += s.news()
+		if next <= s.now {
+			return out + fmt.Sprintf("bug: the next tick, %v, is not after %v\n", next, s.now)
+		}
+		if next > end {
+			s.now = end
+			return out
+		}
+		s.now = next
+	}
+}
+
+func (s *story) leavesDo(what string, names []string, args map[string]string) string {
+	for _, name := range expand(names[0]) {
+		l := s.leaves[name]
+		if l == nil {
+			l = &teller{incarnation: 1, node: name}
+			s.leaves[name] = l
+		}
+		if v, ok := args["locality"]; ok {
+			l.locality = v
+		}
+		if v, ok := args["node"]; ok {
+			l.node = v
+		}
+		switch what {
+		case "gone":
+			s.fleet.Gone(s.us(), name)
+			continue
+		case "vote":
+			l.votes = append(l.votes, s.vote(names[1], args))
+		case "heal":
+			l.votes = nil
+		}
+		r := s.say(name, l, args)
+		if what == "report" {
+			r.Rows = append(r.Rows, s.rows(names[1], args)...)
+		}
+		s.fleet.Observe(s.us(), r)
+	}
+	return ""
+}
+
+// say begins a report: the next in sequence, unless the story says which.
+func (s *story) say(name string, l *teller, args map[string]string) route.Report {
+	if v, ok := args["incarnation"]; ok {
+		l.incarnation, _ = strconv.ParseUint(v, 10, 64)
+		l.sequence = 0
+	}
+	l.sequence++
+	r := route.Report{Leaf: name, Node: l.node, Locality: l.locality, Incarnation: l.incarnation, Sequence: number(args, "sequence", l.sequence), At: s.us(), Votes: slices.Clone(l.votes)}
+	if v, ok := args["ago"]; ok {
+		d, _ := time.ParseDuration(v)
+		r.At -= d.Microseconds()
+	}
+	if v, ok := args["interval"]; ok {
+		d, _ := time.ParseDuration(v)
+		r.Interval = d.Microseconds()
+	}
+	return r
+}
+
+func (s *story) vote(endpoint string, args map[string]string) route.Vote {
+	v := route.Vote{Endpoint: endpoint, Identity: number(args, "identity", 1), Class: class(args["class"]), Round: number(args, "round", 0), Reason: "5 failures in a row"}
+	if args["phase"] == "finish" {
+		v.Phase = breaker.Finish
+	}
+	if _, ok := args["soft"]; ok {
+		v.Soft, v.Reason = true, "above ttft_limit"
+	}
+	return v
+}
+
+// rows are one of any, and the same of each class named.
+func (s *story) rows(endpoints string, args map[string]string) (out []route.Row) {
+	for endpoint := range strings.SplitSeq(endpoints, ",") {
+		ok, finished := number(args, "ok", 0), number(args, "ok", 0)
+		broken := number(args, "broken", 0)
+		row := route.Row{
+			Endpoint: endpoint, Identity: number(args, "identity", 1), Workload: cmp.Or(args["workload"], "chat"),
+			Admitted: ok + broken, AdmitFailed: number(args, "fail", 0), Finished: finished, FinishFailed: broken,
+			Slow: number(args, "slow", 0), Limited: number(args, "limited", 0),
+			InFlight: number(args, "in_flight", 0), PendingPromptTokens: number(args, "pending", 0), OutstandingTokens: number(args, "outstanding", 0),
+		}
+		row.Admitted += row.Slow
+		row.Finished += row.Slow
+		out = append(out, row)
+		if args["class"] == "" {
+			continue
+		}
+		for name := range strings.SplitSeq(args["class"], "+") {
+			row.Class = class(name)
+			out = append(out, row)
+		}
+	}
+	return out
+}
+
+// probe reports how permits were used.
+func (s *story) probe(names []string, args map[string]string) string {
+	outcomes := map[string]route.ProbeOutcome{"unused": route.ProbeUnused, "started": route.ProbeStarted, "good": route.ProbeGood, "bad": route.ProbeBad}
+	for _, n := range expand(names[0]) {
+		i, _ := strconv.Atoi(strings.TrimPrefix(n, "p"))
+		g := s.permits[i-1]
+		leaf := cmp.Or(args["leaf"], g.Leaf)
+		r := s.say(leaf, s.leaves[leaf], args)
+		r.Probes = []route.ProbeResult{{Permit: g.Permit.Number, Endpoint: g.Permit.Endpoint, Identity: number(args, "identity", g.Permit.Identity), Class: g.Permit.Class, Round: g.Permit.Round, Outcome: outcomes[names[1]]}}
+		s.fleet.Observe(s.us(), r)
+	}
+	return ""
+}
+
+func (s *story) row(name string) (out string) {
+	row, ok := s.fleet.Row(s.us(), name)
+	if !ok {
+		return name + ": nothing known\n"
+	}
+	states := []string{"closed", "open", "half-open", "ramp"}
+	at := func(us int64) time.Duration { return time.Duration(us) * time.Microsecond }
+	out = fmt.Sprintf("%s as of %v\n", name, at(row.At))
+	for _, b := range row.Breakers {
+		where := ""
+		if b.Locality != "" {
+			where = " in " + b.Locality
+		}
+		out += fmt.Sprintf("  %v%s: %s, round %d", b.Class, where, states[b.State], b.Round)
+		switch b.State {
+		case route.FleetOpen, route.FleetHalfOpen:
+			out += fmt.Sprintf(", soft %v, until %v, %s", b.Soft, at(b.OpenUntil), b.Reason)
+		case route.FleetRamp:
+			out += fmt.Sprintf(", from %v for %v, %d successes", at(b.RampFrom), at(b.RampFor), b.RampSuccesses)
+		}
+		out += "\n"
+	}
+	for _, l := range row.Loads {
+		out += fmt.Sprintf("  load %q: %d in flight, %d pending, %d outstanding, %.2f of %.2f served\n", l.Locality, l.InFlight, l.PendingPromptTokens, l.OutstandingTokens, l.Successes, l.Samples)
+	}
+	return out
+}
+
+func class(name string) breaker.Class {
+	for c := range breaker.Classes {
+		if c.String() == name {
+			return c
+		}
+	}
+	return breaker.Any
+}
+
+func number(args map[string]string, name string, absent uint64) uint64 {
+	v, ok := args[name]
+	if !ok {
+		return absent
+	}
+	n, err := strconv.ParseUint(v, 10, 64)
+	if err != nil {
+		panic(err)
+	}
+	return n
+}
+
+// expand makes n1-3 of n1, n2 and n3.
+func expand(names string) (out []string) {
+	for name := range strings.SplitSeq(names, ",") {
+		first, last, ok := strings.Cut(name, "-")
+		if !ok {
+			out = append(out, name)
+			continue
+		}
+		prefix := strings.TrimRight(first, "0123456789")
+		from, _ := strconv.Atoi(first[len(prefix):])
+		to, _ := strconv.Atoi(last)
+		for i := from; i <= to; i++ {
+			out = append(out, prefix+strconv.Itoa(i))
+		}
+	}
+	return out
+}
