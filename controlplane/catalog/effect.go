@@ -1,0 +1,102 @@
+package catalog
+
+import (
+	"slices"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/pointsman/pointsman/clientlib/wire"
+	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
+)
+
+// notRun is what the language has and this version does not run yet. Each is said once.
+var notRun = []struct {
+	what string
+	at   func(*set) string // the first place that has it; "": none
+}{
+	{"affinity", func(s *set) string {
+		return first("workload.", ".affinity", s.workloads, func(w *pb.Workload) bool { return w.Affinity != nil })
+	}},
+	{"escalate_on", func(s *set) string {
+		return first("workload.", ".escalate_on", s.workloads, func(w *pb.Workload) bool { return len(w.EscalateOn) > 0 })
+	}},
+	{"guard", func(s *set) string {
+		return first("workload.", ".guard", s.workloads, func(w *pb.Workload) bool { return !proto.Equal(w.Guard, defaultGuard()) })
+	}},
+	{"limits of a quota", func(s *set) string { return first("quota.", "", s.quotas, limited) }},
+	{"instances", func(s *set) string {
+		return first("endpoint.", ".instances", s.endpoints, func(e *pb.Endpoint) bool { return e.Instances != nil })
+	}},
+	{"capacity", func(s *set) string {
+		return first("endpoint.", ".capacity", s.endpoints, func(e *pb.Endpoint) bool { return e.Capacity != nil })
+	}},
+	{"metrics", func(s *set) string {
+		return first("endpoint.", ".metrics", s.endpoints, func(e *pb.Endpoint) bool { return e.Metrics != "" })
+	}},
+	{"adapters", func(s *set) string {
+		return first("endpoint.", ".adapters", s.endpoints, func(e *pb.Endpoint) bool { return len(e.Adapters) > 0 })
+	}},
+	{"tool", func(s *set) string { return first("tool.", "", s.tools, func(*pb.Tool) bool { return true }) }},
+	{"priority", func(s *set) string {
+		return first("tenant.", ".priority", s.tenants, func(t *pb.Tenant) bool { return t.Priority != defaultPriority })
+	}},
+	{"caps", func(s *set) string {
+		return first("tenant.", ".caps", s.tenants, func(t *pb.Tenant) bool { return t.Caps != nil })
+	}},
+	{"budget", func(s *set) string {
+		return first("tenant.", ".budget", s.tenants, func(t *pb.Tenant) bool { return t.Budget != nil })
+	}},
+	{"reserve", func(s *set) string {
+		return first("tenant.", ".reserve", s.tenants, func(t *pb.Tenant) bool { return len(t.Reservations) > 0 })
+	}},
+}
+
+// served are the dialects that the libraries of this version speak.
+var served = []string{"openai", "openai-compatible", "vllm"}
+
+func first[M any](before, after string, all map[string]M, has func(M) bool) string {
+	for _, name := range keys(all) {
+		if has(all[name]) {
+			return before + name + after
+		}
+	}
+	return ""
+}
+
+// withoutEffect warns of what is written and does nothing, or nothing yet.
+func (j *judgement) withoutEffect() {
+	for _, n := range notRun {
+		if at := n.at(j.set); at != "" {
+			j.warn(at, "it is checked and stored, and has no effect yet", "%s: not run by this version", n.what)
+		}
+	}
+	for _, name := range keys(j.set.providers) {
+		p := j.set.providers[name]
+		if !slices.Contains(served, p.Dialect) {
+			j.warn("provider."+name+".dialect", "its endpoints are out by the gate unsupported", "dialect %s is not spoken by this version's libraries", quote(p.Dialect))
+		}
+		if slices.Contains(fixedVersion, p.Dialect) {
+			j.idle("provider."+name+".api_version", "dialect "+p.Dialect+" has no versions")
+		}
+	}
+	for _, name := range keys(j.set.endpoints) {
+		if j.set.endpoints[name].Instances == nil {
+			j.idle("endpoint."+name+".metrics", "it is read from instances")
+		}
+	}
+	j.unusable()
+}
+
+// unusable names the workloads that this version's libraries would not run, by asking their code.
+func (j *judgement) unusable() {
+	resources, err := j.set.resources()
+	if err != nil {
+		return // said where the resources are made
+	}
+	_, unusable, _ := wire.Catalog(stateOf(resources), true)
+	for _, u := range unusable {
+		strategy := j.set.workloads[u.GetWorkload()].GetBalance().GetStrategy()
+		j.warn("workload."+u.GetWorkload()+".balance."+strategy, u.GetReason(),
+			"strategy %s is not run by this version's libraries: workload %s will be unusable", quote(strategy), quote(u.GetWorkload()))
+	}
+}
