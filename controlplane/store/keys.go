@@ -1,0 +1,67 @@
+package store
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const (
+	root    = "/pointsman/v1/"
+	metaKey = root + "meta"
+	termKey = root + "elect/leader"
+)
+
+// reserved are the words that stand where a namespace does.
+var reserved = []string{"meta", "token", "role", "revoked", "elect"}
+
+var (
+	namespaceForm = regexp.MustCompile(`^[a-z][a-z0-9-]{0,62}$`)
+	nameForm      = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
+)
+
+// keys builds the keys of one namespace.
+type keys string
+
+func keysOf(namespace string) (keys, error) {
+	if !namespaceForm.MatchString(namespace) || slices.Contains(reserved, namespace) {
+		return "", fmt.Errorf("namespace %q: %w", namespace, ErrInvalid)
+	}
+	return keys(root + namespace + "/"), nil
+}
+
+func (k keys) head() string             { return string(k) + "head" }
+func (k keys) revisions() string        { return string(k) + "rev/" }
+func (k keys) revision(n uint64) string { return k.revisions() + number(n) }
+func (k keys) allChunks() string        { return string(k) + "chunk/" }
+func (k keys) chunks(id string) string  { return k.allChunks() + id + "/" }
+func (k keys) chunk(id string, i int) string {
+	return k.chunks(id) + strconv.Itoa(i)
+}
+func (k keys) tags() string                      { return string(k) + "tag/" }
+func (k keys) tag(name string) string            { return k.tags() + name }
+func (k keys) overrides() string                 { return string(k) + "override/" }
+func (k keys) override(kind, name string) string { return k.overrides() + kind + "/" + name }
+func (k keys) audits() string                    { return string(k) + "audit/" }
+func (k keys) tail() string                      { return string(k) + "tail" } // the last audit record again
+func (k keys) audit(n uint64) string             { return k.audits() + number(n) }
+
+// number is fixed in width, so that keys sort as numbers do.
+func number(n uint64) string { return fmt.Sprintf("%020d", n) }
+
+// numberIn is the number at the end of a key; 0: there is none.
+func numberIn(key string) uint64 {
+	n, err := strconv.ParseUint(key[strings.LastIndexByte(key, '/')+1:], 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// CheckNamespace says whether a namespace may have this name.
+func CheckNamespace(name string) error {
+	_, err := keysOf(name)
+	return err
+}
