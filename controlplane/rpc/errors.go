@@ -1,0 +1,101 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/protoadapt"
+
+	"github.com/pointsman/pointsman/controlplane/catalog"
+	"github.com/pointsman/pointsman/controlplane/store"
+	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
+)
+
+// Reasons that a FAILED_PRECONDITION gives in its ErrorInfo detail.
+const (
+	ReasonConflict = "CONFLICT" // another revision was published meanwhile
+	ReasonEmpties  = "EMPTIES"  // a publish would leave no workload
+	ReasonStrands  = "STRANDS"  // a drain would leave a workload with nothing
+	ReasonPinned   = "PINNED"   // workload pins do not fit over the catalog
+)
+
+const (
+	domain     = "pointsman"
+	maxDetails = 100 // findings or changes in one error: it travels in a trailer
+)
+
+// problem translates what a call failed with.
+func problem(err error) error {
+	var conflict *store.ConflictError
+	var size *store.SizeError
+	var compose *catalog.ComposeError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &conflict):
+		return conflictStatus(conflict)
+	case errors.As(err, &compose):
+		return composeStatus(compose)
+	case errors.As(err, &size), errors.Is(err, store.ErrInvalid):
+		return status.Error(codes.InvalidArgument, err.Error())
+	case errors.Is(err, store.ErrNotFound):
+		return status.Error(codes.NotFound, err.Error())
+	case errors.Is(err, store.ErrBusy):
+		return status.Errorf(codes.Aborted, "%v: try again", err)
+	case errors.Is(err, store.ErrNoSpace):
+		return status.Error(codes.ResourceExhausted, err.Error())
+	case errors.Is(err, store.ErrUnavailable):
+		return status.Errorf(codes.Unavailable, "%v: routing goes on with what is held; see that etcd answers, look whether the change is there, then try again", err)
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return status.FromContextError(err).Err()
+	}
+	if _, ok := status.FromError(err); ok {
+		return err
+	}
+	return status.Error(codes.Internal, err.Error())
+}
+
+func conflictStatus(e *store.ConflictError) error {
+	return detailed(codes.FailedPrecondition, e.Error()+": plan again and publish on what is there now, or publish on any base",
+		&errdetails.ErrorInfo{Reason: ReasonConflict, Domain: domain, Metadata: map[string]string{
+			"base": strconv.FormatUint(e.Base, 10), "published": strconv.FormatUint(e.Published, 10),
+		}})
+}
+
+func composeStatus(e *catalog.ComposeError) error {
+	return detailed(codes.FailedPrecondition, fmt.Sprintf("the workload pins do not fit over the catalog: %v: unpin, or publish what both can share", e),
+		&errdetails.ErrorInfo{Reason: ReasonPinned, Domain: domain},
+		&pb.DiffResponse{Changes: e.Changes[:min(len(e.Changes), maxDetails)]},
+		&pb.CatalogFindings{Findings: e.Findings[:min(len(e.Findings), maxDetails)]})
+}
+
+// findingsStatus refuses sources, with all that is wrong with them.
+func findingsStatus(findings []*pb.Finding) error {
+	told := findings[:min(len(findings), maxDetails)]
+	bad := &errdetails.BadRequest{}
+	failures := 0
+	for _, f := range findings {
+		if f.GetSeverity() == pb.Severity_SEVERITY_ERROR {
+			failures++
+		}
+	}
+	for _, f := range told {
+		bad.FieldViolations = append(bad.FieldViolations, &errdetails.BadRequest_FieldViolation{
+			Field: f.GetPath(), Description: fmt.Sprintf("%s:%d:%d: %s", f.GetFile(), f.GetLine(), f.GetColumn(), f.GetSummary()),
+		})
+	}
+	return detailed(codes.InvalidArgument, fmt.Sprintf("the catalog has %d errors", failures), bad, &pb.CatalogFindings{Findings: told})
+}
+
+func detailed(code codes.Code, message string, details ...protoadapt.MessageV1) error {
+	s := status.New(code, message)
+	if with, err := s.WithDetails(details...); err == nil {
+		s = with
+	}
+	return s.Err()
+}
