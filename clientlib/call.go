@@ -1,0 +1,154 @@
+package clientlib
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/pointsman/pointsman/clientlib/route"
+	"github.com/pointsman/pointsman/clientlib/route/money"
+)
+
+// What attempts and calls end in, as the core has it.
+type (
+	Outcome     = route.Outcome
+	OutcomeKind = route.OutcomeKind
+	Usage       = money.Usage
+	ShedError   = route.ShedError
+	EndError    = route.EndError
+)
+
+// The kinds of outcome.
+const (
+	Abandoned    = route.Abandoned
+	Served       = route.Served
+	Faulted      = route.Faulted
+	TimedOut     = route.TimedOut
+	Limited      = route.Limited
+	Unauthorized = route.Unauthorized
+	Missing      = route.Missing
+	TooLong      = route.TooLong
+	Filtered     = route.Filtered
+	Refused      = route.Refused
+	Cancelled    = route.Cancelled
+	Invalid      = route.Invalid
+	Unsent       = route.Unsent
+)
+
+// What errors of this package are, by errors.Is.
+var (
+	ErrShed            = route.ErrShed            // no endpoint could take the call: see *ShedError
+	ErrEnded           = route.ErrEnded           // no further attempt: see *EndError
+	ErrUnknownWorkload = route.ErrUnknownWorkload // the catalog has no such workload
+	ErrUnusable        = route.ErrUnusable        // this library cannot route it
+)
+
+// Request is what a call needs. The zero value is a plain call of unknown size.
+type Request struct {
+	Tenant    string   // empty: "default"
+	API       string   // what the caller sends; empty: any of the workload's
+	Needs     []string // capabilities, beside those of the workload's contract
+	Stream    bool
+	Input     int64 // tokens of the prompt, estimated
+	MaxOutput int64 // tokens; 0: not said
+}
+
+func (r Request) core(deadline int64) route.Request {
+	return route.Request{
+		Tenant: r.Tenant, API: r.API, Needs: r.Needs, Stream: r.Stream,
+		Input: r.Input, MaxOutput: r.MaxOutput, Deadline: deadline,
+	}
+}
+
+// Workload is what callers ask for by name.
+type Workload struct {
+	client *Client
+	name   string
+}
+
+// Name is the workload's.
+func (w *Workload) Name() string { return w.name }
+
+// call is one request on its way.
+type call struct {
+	core     route.Call
+	workload string
+	request  Request
+	attempts int
+}
+
+func (c *Client) begin(workload string, r Request, deadline int64) *call {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return &call{core: c.router.Begin(c.clock.now(), workload, r.core(deadline)), workload: workload, request: r}
+}
+
+// Pick takes an attempt at once, or fails with a *ShedError that says when to try again.
+// It never waits. The caller sends, keeps to the limits, and ends the attempt:
+//
+//	a, err := chat.Pick(clientlib.Request{Tenant: "acme", Input: 1200})
+//	if err != nil { … }
+//	defer a.Abandon()
+func (w *Workload) Pick(r Request) (Attempt, error) {
+	c := w.client
+	call := c.begin(w.name, r, 0)
+	s := c.step(call)
+	switch s.Kind {
+	case route.Send:
+		return Attempt{c.take(call, s, c.clock.now())}, nil
+	case route.Wait:
+		return Attempt{}, errors.New("bug: a first step that waits")
+	}
+	return Attempt{}, s.Err
+}
+
+// minWait keeps a wait that is over already from spinning.
+const minWait = time.Millisecond
+
+// next is the call's next attempt, after the waits that the core asks for. Without one
+// its error is the core's, or why ctx ended.
+func (c *Client) next(ctx context.Context, call *call) (route.Step, error) {
+	for {
+		if ctx.Err() != nil {
+			return route.Step{}, context.Cause(ctx)
+		}
+		s := c.step(call)
+		switch s.Kind {
+		case route.Send:
+			return s, nil
+		case route.Fail:
+			return s, s.Err
+		}
+		if err := sleep(ctx, max(microseconds(s.Until-c.clock.now()), minWait)); err != nil {
+			return s, err
+		}
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Fault is an error that says how an attempt ended.
+type Fault struct {
+	Outcome Outcome
+	Err     error
+}
+
+func (f *Fault) Error() string {
+	if f.Err == nil {
+		return f.Outcome.Kind.String()
+	}
+	return fmt.Sprintf("%v: %v", f.Outcome.Kind, f.Err)
+}
+
+// Unwrap is the error behind it.
+func (f *Fault) Unwrap() error { return f.Err }

@@ -1,0 +1,47 @@
+package clientlib
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// clock is a client's: µs since it was opened, monotonic, never 0.
+type clock struct{ base time.Time }
+
+func (k clock) now() int64 { return time.Since(k.base).Microseconds() + 1 }
+
+// wall is a moment of the clock as people tell time; 0 is none.
+func (k clock) wall(us int64) time.Time {
+	if us == 0 {
+		return time.Time{}
+	}
+	return k.base.Add(microseconds(us))
+}
+
+// deadline is the end of ctx on the clock; 0: none.
+func (k clock) deadline(ctx context.Context) int64 {
+	at, ok := ctx.Deadline()
+	if !ok {
+		return 0
+	}
+	return max(k.now()+time.Until(at).Microseconds(), 1)
+}
+
+func microseconds(us int64) time.Duration { return time.Duration(us) * time.Microsecond }
+
+// RetryIn says how long to wait before a call that failed with err has a chance. False:
+// err is no shed, or nobody knows.
+func (c *Client) RetryIn(err error) (time.Duration, bool) {
+	var shed *ShedError
+	var end *EndError
+	if errors.As(err, &end) {
+		shed = end.Shed
+	} else if !errors.As(err, &shed) {
+		return 0, false
+	}
+	if shed == nil || shed.RetryAt == 0 {
+		return 0, false
+	}
+	return max(microseconds(shed.RetryAt-c.clock.now()), 0), true
+}

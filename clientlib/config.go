@@ -1,0 +1,80 @@
+package clientlib
+
+import (
+	"cmp"
+	"errors"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"github.com/pointsman/pointsman/clientlib/route"
+	"github.com/pointsman/pointsman/clientlib/wire"
+)
+
+// Config says where a client takes its catalog from and what it may use. A zero field
+// means its default; at least one source of a catalog is needed.
+type Config struct {
+	Parents   []string       // "unix:///path" or "host:port", tried in order
+	StateDir  string         // keeps what parents gave over restarts; empty: nowhere
+	Snapshot  string         // a file with a whole state, used when no parent answers
+	Bootstrap []byte         // the same as bytes, used after it
+	Catalog   *route.Catalog // the same, made in Go; used last
+
+	Workloads []string // what this process calls; empty: all
+	Name      string   // of this client, before a random suffix; default: the program's
+	Node      string   // the machine; default: its host name
+	Locality  string   // a path, as regions are
+
+	Credentials  map[string]Credential // by the catalog's names; before POINTSMAN_CREDENTIAL_…
+	AllowedHosts []string              // the only ones anything is sent to, with POINTSMAN_ALLOWED_HOSTS; none: any
+	AllowExec    bool                  // let credentials come from commands
+
+	Observer Observer          // told of attempts and events; nil: nobody
+	HTTP     http.RoundTripper // what Transport sends through; default: pooled, bounded connections
+	Dial     []grpc.DialOption // to parents that are neither loopback nor a unix socket
+}
+
+// Check says everything that is wrong with the configuration, the process's environment
+// included.
+func (c Config) Check() error {
+	_, err := newKeyring(c, os.Environ())
+	if len(c.Parents) == 0 && c.Snapshot == "" && len(c.Bootstrap) == 0 && c.Catalog == nil {
+		err = errors.Join(errors.New("no source of a catalog: set Parents, Snapshot, Bootstrap or Catalog"), err)
+	}
+	return err
+}
+
+func (c Config) name() string { return cmp.Or(c.Name, filepath.Base(os.Args[0])) }
+
+func (c Config) node() string {
+	host, _ := os.Hostname() // none: the relay's word for it stands
+	return cmp.Or(c.Node, host)
+}
+
+func (c Config) selector() wire.Selector {
+	return wire.Selector{All: len(c.Workloads) == 0, Workloads: c.Workloads}
+}
+
+// Bounds of the default HTTP transport, per address. A dial outlives the attempt that
+// asked for it, so it has an end of its own.
+const (
+	maxConns     = 512
+	maxIdleConns = 64
+	dialTimeout  = 10 * time.Second
+)
+
+func newTransport() *http.Transport {
+	return &http.Transport{
+		Proxy:               http.ProxyFromEnvironment,
+		DialContext:         (&net.Dialer{Timeout: dialTimeout}).DialContext,
+		TLSHandshakeTimeout: dialTimeout,
+		ForceAttemptHTTP2:   true,
+		MaxConnsPerHost:     maxConns,
+		MaxIdleConnsPerHost: maxIdleConns,
+		IdleConnTimeout:     90 * time.Second,
+	}
+}

@@ -1,0 +1,25 @@
+package dialect
+
+import "github.com/pointsman/pointsman/clientlib/route/money"
+
+// usage is what an answer says it used. Cached and written tokens are inside the prompt's.
+type usage struct {
+	Prompt     int64 `json:"prompt_tokens"`
+	Completion int64 `json:"completion_tokens"`
+	Details    struct {
+		Cached  int64 `json:"cached_tokens"`
+		Written int64 `json:"cache_write_tokens"`
+	} `json:"prompt_tokens_details"`
+}
+
+// money is the usage with numbers that fit each other, whatever was sent.
+func (u *usage) money() money.Usage {
+	input := max(u.Prompt, 0)
+	cached := min(max(u.Details.Cached, 0), input)
+	return money.Usage{
+		Input:   input,
+		Cached:  cached,
+		Written: min(max(u.Details.Written, 0), input-cached),
+		Output:  max(u.Completion, 0),
+	}
+}

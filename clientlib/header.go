@@ -1,0 +1,42 @@
+package clientlib
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// forwarded are the headers of a caller that an endpoint gets, beside TransportConfig's.
+var forwarded = []string{"User-Agent", "Traceparent", "Tracestate", "X-Request-Id", "X-Client-Request-Id", "Idempotency-Key"}
+
+// header is what an endpoint gets besides its credential: a caller's key is for whom the
+// caller thinks it calls, and stays here.
+func (x *exchange) header() http.Header {
+	h := http.Header{}
+	for _, name := range slices.Concat(forwarded, x.transport.config.Forward) {
+		if values := x.caller.Header.Values(name); len(values) > 0 && !private(name) {
+			h[http.CanonicalHeaderKey(name)] = slices.Clone(values)
+		}
+	}
+	h.Set("Content-Type", "application/json")
+	h.Set("Accept", "application/json")
+	if x.chat.Stream {
+		h.Set("Accept", "text/event-stream")
+	}
+	return h
+}
+
+// private says whether a header is never passed on, whatever TransportConfig says: it
+// may hold a credential, or belongs to one connection.
+func private(name string) bool {
+	name = strings.ToLower(name)
+	if name == "idempotency-key" {
+		return false
+	}
+	for _, word := range []string{"auth", "cookie", "key", "token", "secret", "x-pointsman-", "host", "encoding", "connection", "content-"} {
+		if strings.Contains(name, word) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,179 @@
+package clientlib
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/pointsman/pointsman/clientlib/route"
+	"github.com/pointsman/pointsman/clientlib/uplink"
+	"github.com/pointsman/pointsman/clientlib/wire"
+	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
+)
+
+// Where a catalog comes from, as events say it.
+const (
+	fromParent    = "parent"
+	fromState     = "state"
+	fromSnapshot  = "snapshot"
+	fromBootstrap = "bootstrap"
+	fromCatalog   = "catalog"
+)
+
+// news turns what comes down into snapshots. It compiles outside of the client's lock.
+type news struct {
+	client  *Client
+	local   route.Local
+	ready   chan struct{}          // closed with the first snapshot
+	ignored chan struct{}          // told when the saved state is of no use
+	source  atomic.Pointer[string] // of what the link hands over now
+
+	mu       sync.Mutex // guards what follows: one compilation at a time
+	catalog  *route.Catalog
+	fleet    *route.Fleet
+	snapshot *route.Snapshot
+	told     string // the source last told of
+}
+
+func newNews(c *Client, l route.Local) *news {
+	n := &news{client: c, local: l, ready: make(chan struct{}), ignored: make(chan struct{}, 1)}
+	n.from(fromParent)
+	return n
+}
+
+// from says what the link hands over from now on.
+func (n *news) from(source string) { n.source.Store(&source) }
+
+// Apply is called by the link.
+func (n *news) Apply(_ uint32, s *wire.State, cold bool) ([]*pb.Unusable, error) {
+	source := *n.source.Load()
+	if s.Track() == pb.Track_TRACK_FLEET {
+		fleet, err := wire.Fleet(s)
+		if err != nil {
+			return nil, err
+		}
+		return nil, n.adopt(source, nil, fleet)
+	}
+	catalog, unusable, err := wire.Catalog(s, cold)
+	if err != nil {
+		return nil, err
+	}
+	n.tellUnusable(unusable)
+	return unusable, n.adopt(source, catalog, nil)
+}
+
+// adopt compiles and applies what is new; a nil catalog or fleet is not.
+func (n *news) adopt(source string, catalog *route.Catalog, fleet *route.Fleet) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if catalog == nil {
+		catalog = n.catalog
+	}
+	if fleet == nil {
+		fleet = n.fleet
+	}
+	if catalog == nil {
+		n.fleet = fleet
+		return nil
+	}
+	snapshot, err := route.Compile(n.snapshot, catalog, fleet, n.local)
+	if err != nil {
+		return err
+	}
+	first := n.snapshot == nil
+	n.catalog, n.fleet, n.snapshot = catalog, fleet, snapshot
+	n.client.apply(snapshot)
+	if source != n.told {
+		n.told = source
+		n.client.tell(Event{Kind: "source", At: time.Now(), Name: source})
+	}
+	if first {
+		close(n.ready)
+	}
+	return nil
+}
+
+// bytes adopts a whole state that came as bytes.
+func (n *news) bytes(source string, b []byte) error {
+	s, err := wire.Read(n.client.clock.now(), b)
+	if err != nil {
+		return fmt.Errorf("%s: %w", source, err)
+	}
+	if s.Track() != pb.Track_TRACK_CATALOG {
+		return fmt.Errorf("%s: holds no catalog", source)
+	}
+	catalog, unusable, err := wire.Catalog(s, true)
+	if err != nil {
+		return fmt.Errorf("%s: %w", source, err)
+	}
+	n.tellUnusable(unusable)
+	return n.adopt(source, catalog, nil)
+}
+
+func (n *news) tellUnusable(all []*pb.Unusable) {
+	for _, u := range all {
+		n.client.tell(Event{Kind: "unusable", At: time.Now(), Workload: u.GetWorkload(), Reason: u.GetReason()})
+	}
+}
+
+// Grant is called by the link.
+func (n *news) Grant(dated int64, g *pb.Grant) {
+	n.client.reports.granted(g.GetNumber())
+	permit, ok := wire.Permit(dated, g)
+	if !ok {
+		return // leases come with the limits
+	}
+	c := n.client
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.router.Grant(c.clock.now(), permit)
+}
+
+// linked passes on what the link tells of itself.
+func (c *Client) linked(e uplink.Event) {
+	if e.Kind == uplink.Ignored {
+		select {
+		case c.news.ignored <- struct{}{}:
+		default:
+		}
+	}
+	c.tell(Event{Kind: "link_" + e.Kind.String(), At: time.Now(), Name: e.Parent, Err: e.Err})
+}
+
+// isReady says whether there is a snapshot.
+func (n *news) isReady() bool {
+	select {
+	case <-n.ready:
+		return true
+	default:
+		return false
+	}
+}
+
+// fallbacks adopts the first local source that holds a usable catalog; its error says
+// what was wrong with each.
+func (n *news) fallbacks(c Config, read func(string) ([]byte, error)) error {
+	var faults []error
+	if n.isReady() {
+		return nil
+	}
+	if c.Snapshot != "" {
+		b, err := read(c.Snapshot)
+		if err == nil {
+			err = n.bytes(fromSnapshot, b)
+		}
+		faults = append(faults, err)
+	}
+	if !n.isReady() && len(c.Bootstrap) > 0 {
+		faults = append(faults, n.bytes(fromBootstrap, c.Bootstrap))
+	}
+	if !n.isReady() && c.Catalog != nil {
+		faults = append(faults, n.adopt(fromCatalog, c.Catalog, nil))
+	}
+	if n.isReady() {
+		return nil
+	}
+	return errors.Join(faults...)
+}
