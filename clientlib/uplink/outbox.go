@@ -1,0 +1,94 @@
+package uplink
+
+import (
+	"sync"
+
+	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
+)
+
+// Bounds of what waits to be sent. A parent that has not read so many messages is not
+// coming back to them.
+const (
+	maxControl = 4096
+	maxReports = 16
+)
+
+// outbox holds what goes up one stream: messages in order, then reports, newest first.
+type outbox struct {
+	kick chan struct{} // holds one
+
+	mu      sync.Mutex
+	control []*pb.SyncRequest
+	reports []waiting // oldest first
+	full    bool      // a message did not fit: the stream is of no use any more
+}
+
+type waiting struct {
+	report *pb.Report
+	since  int64
+}
+
+func newOutbox() *outbox { return &outbox{kick: make(chan struct{}, 1)} }
+
+func (o *outbox) put(m *pb.SyncRequest) {
+	o.mu.Lock()
+	if len(o.control) < maxControl {
+		o.control = append(o.control, m)
+	} else {
+		o.full = true
+	}
+	o.mu.Unlock()
+	o.wake()
+}
+
+func (o *outbox) overflowed() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.full
+}
+
+func (o *outbox) report(now int64, r *pb.Report) {
+	o.mu.Lock()
+	if len(o.reports) == maxReports {
+		o.reports = append(o.reports[:0], o.reports[1:]...)
+	}
+	o.reports = append(o.reports, waiting{r, now})
+	o.mu.Unlock()
+	o.wake()
+}
+
+func (o *outbox) wake() {
+	select {
+	case o.kick <- struct{}{}:
+	default:
+	}
+}
+
+// take gives what is to be sent now; nil: nothing.
+func (o *outbox) take(now int64) *pb.SyncRequest {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.control) > 0 {
+		m := o.control[0]
+		o.control = o.control[1:]
+		return m
+	}
+	n := len(o.reports)
+	if n == 0 {
+		return nil
+	}
+	w := o.reports[n-1]
+	o.reports = o.reports[:n-1]
+	older(w.report, now-w.since)
+	return &pb.SyncRequest{Message: &pb.SyncRequest_Report{Report: w.report}}
+}
+
+// older adds the time that a report has waited here to its ages (rule 9).
+func older(r *pb.Report, by int64) {
+	for _, leaf := range r.Leaves {
+		leaf.AgeUs += by
+	}
+	for _, state := range r.States {
+		state.AgeUs += by
+	}
+}

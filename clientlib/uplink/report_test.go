@@ -1,0 +1,116 @@
+package uplink
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
+)
+
+func plain() grpc.DialOption { return grpc.WithTransportCredentials(insecure.NewCredentials()) }
+
+func interval(sequence uint64) *pb.Report {
+	return &pb.Report{
+		Leaves: []*pb.LeafReport{{Leaf: "leaf", Sequence: sequence, AgeUs: 5}},
+		States: []*pb.LeafState{{Leaf: "leaf", AgeUs: 7}},
+	}
+}
+
+func TestReportsGoUpInOrderOfMessages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := started(t, 1)
+		c, _ := r.joined(t)
+		for i := range uint64(3) {
+			r.link.Report(interval(i + 1))
+			m := c.next(t)
+			if got := m.GetReport().Leaves[0]; got.Sequence != i+1 || m.Sequence != i+2 || got.AgeUs != 5 {
+				t.Errorf("message %d is report %v", m.Sequence, got)
+			}
+		}
+	})
+}
+
+// The newest report goes first; the oldest are lost when too many wait; messages go before reports.
+func TestReportsWaitNewestFirstAndBounded(t *testing.T) {
+	out := newOutbox()
+	for i := range uint64(maxReports + 4) {
+		out.report(100, interval(i))
+	}
+	out.put(ack(nil, nil))
+	if m := out.take(100); m.GetAck() == nil {
+		t.Errorf("first %v, want the ack", m)
+	}
+	var got []uint64
+	for m := out.take(130); m != nil; m = out.take(130) {
+		leaf := m.GetReport().Leaves[0]
+		got = append(got, leaf.Sequence)
+		if leaf.AgeUs != 35 || m.GetReport().States[0].AgeUs != 37 { // rule 9: 30 µs more
+			t.Errorf("report %d is %d µs old", leaf.Sequence, leaf.AgeUs)
+		}
+	}
+	var want []uint64
+	for i := uint64(maxReports + 3); i >= 4; i-- {
+		want = append(want, i)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Reports are lost with the parent: a gap, never counted twice.
+func TestReportsAreLostWithTheParent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := made(t, 1)
+		r.link.Report(interval(1)) // before there is any
+		r.run(t)
+		c, _ := r.joined(t)
+		c.quit <- errBad
+		time.Sleep(100 * time.Millisecond)
+		r.link.Report(interval(2))
+		c, _ = r.joined(t)
+		c.quiet(t, 5*time.Second)
+	})
+}
+
+// A grant counts only from the newest leader known, and only for whom this link speaks.
+func TestGrantsComeFromTheNewestTerm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := started(t, 1)
+		c, _ := r.joined(t)
+		grant := func(number, term uint64, leaf string) {
+			t.Helper()
+			g := &pb.Grant{Number: number, Term: term, Leaf: leaf}
+			c.say(t, &pb.SyncResponse{Message: &pb.SyncResponse_Grant{Grant: g}})
+		}
+		grant(1, 5, "leaf")
+		grant(2, 5, "another")
+		c.applied(t, 1, fleet(7, 1, 0, "e"))
+		grant(3, 6, "leaf")
+		grant(4, 7, "leaf")
+		grant(5, 9, "leaf") // its fleet track is still on its way
+		grant(6, 8, "leaf")
+		var got []uint64
+		for _, g := range r.grants {
+			got = append(got, g.number)
+		}
+		if diff := cmp.Diff([]uint64{1, 4, 5}, got); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// After a store was restored, terms begin low again: the epoch says so.
+func TestANewEpochBeginsItsTermsAnew(t *testing.T) {
+	old := term{epoch: 1, term: 900}
+	if got := old.newest(&pb.Version{Epoch: 2, Term: 5}); got != (term{2, 5}) {
+		t.Errorf("term %v", got)
+	}
+	if got := old.newest(&pb.Version{Epoch: 1, Term: 899}); got != old {
+		t.Errorf("term %v", got)
+	}
+}

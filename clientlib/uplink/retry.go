@@ -1,0 +1,53 @@
+package uplink
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/status"
+)
+
+// protocol.md, rule 12.
+const (
+	firstDelay = time.Second
+	lastDelay  = 30 * time.Second
+	healthy    = 60 * time.Second
+)
+
+// goodbye is a parent's request to come back within a time, elsewhere if there is one.
+type goodbye struct {
+	reason string
+	after  time.Duration
+}
+
+func (g *goodbye) Error() string { return fmt.Sprintf("the parent said goodbye: %s", g.reason) }
+
+// retry spreads reconnects: a delay that doubles, fully jittered.
+type retry struct{ delay time.Duration }
+
+// after gives the pause after a stream that answered for so long and ended by err. Draw is 0 to 1.
+func (r *retry) after(lived time.Duration, err error, draw float64) time.Duration {
+	if lived >= healthy {
+		r.delay = 0
+	}
+	var bye *goodbye
+	if errors.As(err, &bye) {
+		return jitter(min(max(bye.after, firstDelay), lastDelay), draw)
+	}
+	r.delay = min(max(2*r.delay, firstDelay), lastDelay)
+	return asked(err) + jitter(r.delay, draw)
+}
+
+func jitter(d time.Duration, draw float64) time.Duration { return time.Duration(draw * float64(d)) }
+
+// asked is the delay that a refusal carries.
+func asked(err error) time.Duration {
+	for _, d := range status.Convert(err).Details() {
+		if info, ok := d.(*errdetails.RetryInfo); ok {
+			return min(max(info.GetRetryDelay().AsDuration(), 0), lastDelay)
+		}
+	}
+	return 0
+}

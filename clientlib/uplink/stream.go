@@ -1,0 +1,84 @@
+package uplink
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+
+	"google.golang.org/grpc"
+
+	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
+)
+
+// stream is one stream to one parent. Its goroutines carry messages and know nothing of
+// their meaning; the loop takes from in and puts into out.
+type stream struct {
+	parent string
+	out    *outbox
+	dates  dates
+	now    func() int64
+
+	in  chan *pb.SyncResponse
+	end chan error // holds one: why it ended
+
+	answered bool  // the loop's: a message has come
+	since    int64 // when the first did
+}
+
+func newStream(parent string, now func() int64) *stream {
+	return &stream{parent: parent, now: now, out: newOutbox(), in: make(chan *pb.SyncResponse), end: make(chan error, 1)}
+}
+
+// run opens the stream and carries until ctx ends or the parent ends it.
+func (s *stream) run(ctx context.Context, options []grpc.DialOption) {
+	cc, err := dial(s.parent, options)
+	if err != nil {
+		s.end <- err
+		return
+	}
+	defer cc.Close()
+	st, err := pb.NewSyncServiceClient(cc).Sync(ctx)
+	if err != nil {
+		s.end <- err
+		return
+	}
+	var wg sync.WaitGroup
+	wg.Go(func() { s.send(st) })
+	s.end <- s.receive(st)
+	wg.Wait()
+}
+
+// send sends what is put into out, dated before it leaves. A failure shows at the receiver.
+func (s *stream) send(st pb.SyncService_SyncClient) {
+	for {
+		for m := s.out.take(s.now()); m != nil; m = s.out.take(s.now()) {
+			m.Sequence = s.dates.sent(s.now())
+			if st.Send(m) != nil {
+				return
+			}
+		}
+		select {
+		case <-s.out.kick:
+		case <-st.Context().Done():
+			return
+		}
+	}
+}
+
+func (s *stream) receive(st pb.SyncService_SyncClient) error {
+	for {
+		m, err := st.Recv()
+		if errors.Is(err, io.EOF) {
+			return errors.New("the parent ended the stream")
+		}
+		if err != nil {
+			return err
+		}
+		select {
+		case s.in <- m:
+		case <-st.Context().Done():
+			return st.Context().Err()
+		}
+	}
+}

@@ -1,0 +1,163 @@
+package wire
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/pointsman/pointsman/clientlib/route"
+	"github.com/pointsman/pointsman/clientlib/route/breaker"
+	"github.com/pointsman/pointsman/clientlib/route/money"
+	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
+)
+
+// Catalog decodes a catalog state and names the workloads that this library cannot use.
+//
+// What it does not know (a strategy, a feature, a value of an enum) makes the workloads
+// that reach it unusable and nothing else; kinds and fields it does not know are skipped.
+// What cannot be right (a body that does not decode, a reference to nothing, a negative
+// number) is an error that names all of it; cold, when there is nothing better to keep,
+// it is the workloads that reach it that are unusable. An unusable workload has a name and
+// a reason, nothing else.
+func Catalog(s *State, cold bool) (*route.Catalog, []*pb.Unusable, error) {
+	d := decode(s)
+	if len(d.faults) > 0 && !cold {
+		return nil, nil, d.err()
+	}
+	c := &route.Catalog{Version: catalogVersion(s.Version())}
+	d.endpointsInto(c)
+	d.tenantsInto(c)
+	return c, d.workloadsInto(c), nil
+}
+
+func catalogVersion(v *pb.Version) route.CatalogVersion {
+	return route.CatalogVersion{
+		StoreID: v.GetStoreId(), Epoch: v.GetEpoch(), Generation: v.GetGeneration(), Revision: v.GetRevision(),
+	}
+}
+
+// endpointsInto adds the endpoints that can be used, and their overrides. An override of
+// an endpoint that is gone stands for nothing.
+func (d *decoded) endpointsInto(c *route.Catalog) {
+	for _, r := range d.state.kind(pb.Kind_KIND_ENDPOINT) {
+		if d.wrong(r.key) == "" {
+			c.Endpoints = append(c.Endpoints, d.endpoint(d.endpoints[r.key.Name]))
+			c.Overrides = append(c.Overrides, d.overrides[r.key.Name]...)
+		}
+	}
+}
+
+// endpoint joins an endpoint with its provider and model. Its adapters stay out: they are
+// APIs that a library would have to translate, and this one translates none.
+func (d *decoded) endpoint(e *pb.Endpoint) route.Endpoint {
+	p, m := d.providers[e.Provider], d.models[e.Model]
+	return route.Endpoint{
+		Name: e.Name, Identity: e.Identity,
+		Provider: e.Provider, Dialect: p.GetDialect(), BaseURL: p.GetBaseUrl(), APIVersion: p.GetApiVersion(),
+		Model: e.Model, WireModel: e.WireModel, Artifact: m.GetArtifact(),
+		APIs: e.Apis, Capabilities: m.GetCapabilities(), Compliance: e.Compliance,
+		Region: e.Region, Credential: e.Credential, Quotas: e.Quotas,
+		ContextWindow: m.GetContextWindow(), MaxOutputTokens: m.GetMaxOutputTokens(), Price: price(m.GetPrice()),
+		Weight: given(e.Weight), Concurrency: given(e.Concurrency), Breaker: policy(e.Breaker),
+	}
+}
+
+func given(v *int64) int64 {
+	if v == nil {
+		return route.Absent
+	}
+	return *v
+}
+
+func price(p *pb.Price) money.Price {
+	out := money.Price{
+		Input: money.Pico(p.GetInput()), CachedInput: money.Pico(p.GetCachedInput()),
+		CacheWrite: money.Pico(p.GetCacheWrite()), Output: money.Pico(p.GetOutput()),
+	}
+	for _, a := range p.GetAbove() {
+		out.Above = append(out.Above, money.Above{
+			Tokens: a.GetInputTokens(), Input: money.Pico(a.GetInput()), CachedInput: money.Pico(a.GetCachedInput()),
+			CacheWrite: money.Pico(a.GetCacheWrite()), Output: money.Pico(a.GetOutput()),
+		})
+	}
+	return out
+}
+
+func policy(p *pb.BreakerPolicy) breaker.Policy {
+	return breaker.Policy{
+		Window: p.GetWindowUs(), SlowWindow: p.GetSlowWindowUs(), MinSamples: p.GetMinSamples(), Consecutive: p.GetConsecutive(),
+		FailureRatio: p.GetFailureRatio(), TTFTLimit: p.GetTtftLimitUs(), Cooldown: p.GetCooldownUs(), CooldownMax: p.GetCooldownMaxUs(),
+		Probes: p.GetProbes(), Ramp: p.GetRampUs(), MaxEjected: p.GetMaxEjected(),
+	}
+}
+
+// tenantsInto adds the tenants. One with a fault is entitled to nothing: left out, it
+// could leave no tenant at all, and then everybody would be entitled to all.
+func (d *decoded) tenantsInto(c *route.Catalog) {
+	for _, r := range d.state.kind(pb.Kind_KIND_TENANT) {
+		t := d.tenants[r.key.Name]
+		c.Tenants = append(c.Tenants, route.Tenant{
+			Name: r.key.Name, Workloads: t.GetWorkloads(), Regions: t.GetRegions(), Compliance: t.GetCompliance(),
+			Concurrency: given(limits(t).Concurrency),
+		})
+	}
+}
+
+func limits(t *pb.Tenant) *pb.Caps {
+	if c := t.GetCaps(); c != nil {
+		return c
+	}
+	return &pb.Caps{}
+}
+
+func (d *decoded) workloadsInto(c *route.Catalog) []*pb.Unusable {
+	var unusable []*pb.Unusable
+	for _, r := range d.state.kind(pb.Kind_KIND_WORKLOAD) {
+		w := route.Workload{Name: r.key.Name, Unusable: d.wrong(r.key)}
+		if w.Unusable == "" {
+			w = workload(d.workloads[r.key.Name])
+		}
+		if w.Unusable != "" {
+			unusable = append(unusable, &pb.Unusable{Workload: w.Name, Reason: w.Unusable})
+		}
+		c.Workloads = append(c.Workloads, w)
+	}
+	return unusable
+}
+
+// strategies are what this library can do.
+var strategies = map[string]route.Strategy{
+	"p2c": route.P2C, "least_loaded": route.LeastLoaded, "weighted": route.Weighted,
+}
+
+func workload(w *pb.Workload) route.Workload {
+	strategy, known := strategies[w.GetBalance().GetStrategy()]
+	switch {
+	case !known:
+		return route.Workload{Name: w.Name, Unusable: fmt.Sprintf("strategy %q is not known", w.GetBalance().GetStrategy())}
+	case len(w.NeedsFeatures) > 0: // none exists yet
+		return route.Workload{Name: w.Name, Unusable: "it needs " + strings.Join(w.NeedsFeatures, ", ")}
+	}
+	out := route.Workload{
+		Name: w.Name, APIs: w.Apis, Contract: contract(w.Contract),
+		Strategy: strategy, MoneyPerMS: money.Nano(w.Balance.MoneyPerMs), Attempts: attempts(w.Attempts),
+		Whole: w.Deliver == pb.Deliver_DELIVER_WHOLE, FilterElsewhere: w.OnFilter == pb.OnFilter_ON_FILTER_ANOTHER,
+	}
+	for _, t := range w.Tiers {
+		out.Tiers = append(out.Tiers, route.Tier{Name: t.GetName(), Endpoints: t.GetEndpoints()})
+	}
+	return out
+}
+
+func contract(c *pb.Contract) route.Contract {
+	return route.Contract{
+		Requires: c.GetRequires(), NeedsContext: c.GetNeedsContext(), NeedsOutputTokens: c.GetNeedsOutputTokens(),
+		MaxTTFT: c.GetMaxTtftUs(), Regions: c.GetRegions(), Compliance: c.GetCompliance(),
+	}
+}
+
+func attempts(a *pb.AttemptsPolicy) route.Attempts {
+	return route.Attempts{
+		Max: a.GetMax(), RetryRatio: a.GetRetryRatio(), RetryReserve: a.GetRetryReserve(), SameEndpoint: a.GetSameEndpoint(),
+		Connect: a.GetConnectUs(), FirstToken: a.GetFirstTokenUs(), Answer: a.GetAnswerUs(), Stall: a.GetStallUs(), Total: a.GetTotalUs(),
+	}
+}
