@@ -199,7 +199,8 @@ func TestPickFailsAtOnceAndSaysWhen(t *testing.T) {
 
 func TestWorkloadsAreInterned(t *testing.T) {
 	r := setUp(t)
-	if r.Workload("x") != r.Workload("x") || r.Workload("x").Name() != "x" {
+	first, second := r.Workload("x"), r.Workload("x")
+	if first != second || first.Name() != "x" {
 		t.Error("two workloads of one name")
 	}
 }

@@ -167,7 +167,9 @@ func connect(t *testing.T, r *replica, name string, workloads ...string) *leaf {
 	go func() { ended <- l.link.Run(ctx) }()
 	t.Cleanup(func() {
 		cancel()
-		<-ended
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
 	})
 	return l
 }

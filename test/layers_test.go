@@ -53,8 +53,9 @@ var layers = map[string]layer{
 	"controlplane":               {[]string{"controlplane/...", "agent/...", "clientlib/...", "proto/pointsman/v1"}, with(grpc, hclog)},
 	"cmd/pointsman":              {[]string{"cmd/pointsman/...", "controlplane/...", "agent/...", "clientlib/...", "proto/pointsman/v1"}, with(grpc, hclog, []string{"github.com/spf13", "golang.org/x/term"})},
 	"cmd/pointsman/dev":          {[]string{"controlplane/...", "agent/...", "clientlib/...", "proto/pointsman/v1", "test/fake"}, with(grpc, hclog, []string{"golang.org/x/sync"})},
-	"cmd/pointsman-agent":        {[]string{"agent/...", "clientlib/...", "proto/pointsman/v1"}, with(grpc, hclog, []string{"github.com/spf13"})},
-	"cmd/pointsman-controlplane": {[]string{"controlplane/...", "agent/...", "clientlib/...", "proto/pointsman/v1"}, with(grpc, hclog, []string{"github.com/spf13"})},
+	"cmd/daemon":                 {nil, with(grpc, hclog)},
+	"cmd/pointsman-agent":        {[]string{"cmd/daemon", "agent/...", "clientlib/...", "proto/pointsman/v1"}, with(grpc, hclog)},
+	"cmd/pointsman-controlplane": {[]string{"cmd/daemon", "controlplane/...", "agent/...", "clientlib/...", "proto/pointsman/v1"}, with(grpc, hclog)},
 	"test/fake":                  {},
 }
 

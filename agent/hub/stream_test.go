@@ -163,7 +163,7 @@ func TestGoodbyeIsSaidAndNewStreamsAreRefused(t *testing.T) {
 		if got := v.heard(); len(got) != 1 || got[0].GetGoodbye().GetReason() != "maintenance" {
 			t.Errorf("heard %v", got)
 		}
-		v.ended()
+		_ = v.ended()
 		late := w.visit(helloOf("m"))
 		defer late.leave()
 		if got := status.Code(late.ended()); got != codes.Unavailable {

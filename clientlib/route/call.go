@@ -71,11 +71,12 @@ func (r *Router) Next(now int64, seed uint32, c *Call) Step {
 		return Step{Err: err}
 	}
 	spec := w.compiled.spec
-	if c.attempts == 0 {
+	switch {
+	case c.attempts == 0:
 		c.hash = d.next()
-	} else if c.waiting && now < c.until {
+	case c.waiting && now < c.until:
 		return Step{Kind: Wait, Until: c.until}
-	} else if !c.waiting {
+	case !c.waiting:
 		if step, stop := r.again(now, &d, w, c); stop {
 			return step
 		}

@@ -223,7 +223,7 @@ func TestTheSameOrdersGiveTheSameAnswers(t *testing.T) {
 		}
 		return out
 	}
-	if run() != run() {
+	if first, second := run(), run(); first != second {
 		t.Error("two runs of the same orders differ")
 	}
 }

@@ -12,8 +12,6 @@ const (
 
 func (s *set) add(bit uint8) { s[bit/64] |= 1 << (bit % 64) }
 
-func (s set) has(bit uint8) bool { return s[bit/64]&(1<<(bit%64)) != 0 }
-
 // in tells whether all of s is in t.
 func (s set) in(t set) bool { return s[0]&^t[0] == 0 && s[1]&^t[1] == 0 }
 

@@ -57,9 +57,27 @@ func TestAPickAllocatesNothing(t *testing.T) {
 	})
 }
 
+// BenchmarkPick counts Next, FirstToken and Settle as one. Read it as multiples of the
+// yardstick: two draws over padded counters, and the lighter one up and down.
 func BenchmarkPick(b *testing.B) {
+	b.Run("yardstick/128", func(b *testing.B) {
+		var loads [128]struct {
+			n int64
+			_ [120]byte
+		}
+		seed := uint32(0)
+		for b.Loop() {
+			seed++
+			m, n := &loads[route.Index(route.Draw(seed, 0), len(loads))], &loads[route.Index(route.Draw(seed, 1), len(loads))]
+			if n.n < m.n {
+				m = n
+			}
+			m.n++
+			m.n--
+		}
+	})
 	strategiesOf(func(st route.Strategy) {
-		for _, n := range []int{10, 100, 1000} {
+		for _, n := range []int{16, 128, 1024} {
 			b.Run(fmt.Sprintf("%v/%d", st, n), func(b *testing.B) {
 				s := newShuttle(b, st, n)
 				for range 10 * n {

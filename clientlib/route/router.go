@@ -95,7 +95,7 @@ func (r *Router) adopt(now int64, s *static) {
 	}
 	r.current = r.current[:0]
 	for _, f := range s.facts {
-		r.current = append(r.current, r.meet(now, f))
+		r.current = append(r.current, r.meet(f))
 	}
 	for _, l := range r.current {
 		l.leftAt = 0
@@ -120,7 +120,7 @@ func (r *Router) Begin(now int64, workload string, q Request) Call {
 }
 
 // meet finds or begins what is learned of an endpoint.
-func (r *Router) meet(now int64, f *facts) *learned {
+func (r *Router) meet(f *facts) *learned {
 	k := key{f.endpoint.Name, f.endpoint.Identity}
 	l := r.learned[k]
 	if l == nil {

@@ -206,7 +206,7 @@ func outcome(a args) route.Outcome {
 	}
 	if in, ok := a.values["used"]; ok {
 		o.HasUsage = true
-		fmt.Sscanf(in, "%d/%d", &o.Usage.Input, &o.Usage.Output)
+		_, _ = fmt.Sscanf(in, "%d/%d", &o.Usage.Input, &o.Usage.Output)
 	}
 	return o
 }

@@ -1,6 +1,7 @@
 package uplink
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -188,10 +189,10 @@ func TestASavedStateThatCannotBeUsedIsIgnored(t *testing.T) {
 
 func TestLoadWithoutAnythingSaved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		if err := started(t, 1).link.Load(); err != ErrNothingSaved {
+		if err := started(t, 1).link.Load(); !errors.Is(err, ErrNothingSaved) {
 			t.Errorf("without a folder: %v", err)
 		}
-		if err := started(t, 1, inDir(t.TempDir())).link.Load(); err != ErrNothingSaved {
+		if err := started(t, 1, inDir(t.TempDir())).link.Load(); !errors.Is(err, ErrNothingSaved) {
 			t.Errorf("with an empty one: %v", err)
 		}
 	})

@@ -33,7 +33,7 @@ func (l *Link) loop(ctx context.Context) {
 		lived, err := l.session(ctx, parent)
 		l.lost(parent, err)
 		pause := time.NewTimer(l.retry.after(lived, err, l.random()))
-		l.turn(ctx, nil, pause)
+		_ = l.turn(ctx, nil, pause) // without a stream only the pause or ctx ends it
 		pause.Stop()
 	}
 }

@@ -13,7 +13,8 @@ const (
 	maxReports = 16
 )
 
-// outbox holds what goes up one stream: messages in order, then reports, newest first.
+// outbox holds what goes up one stream: messages in order, then reports. What a
+// report says of a leaf replaces what one before it said, so they keep their order too.
 type outbox struct {
 	kick chan struct{} // holds one
 
@@ -50,7 +51,7 @@ func (o *outbox) overflowed() bool {
 func (o *outbox) report(now int64, r *pb.Report) {
 	o.mu.Lock()
 	if len(o.reports) == maxReports {
-		o.reports = append(o.reports[:0], o.reports[1:]...)
+		o.reports = o.reports[1:]
 	}
 	o.reports = append(o.reports, waiting{r, now})
 	o.mu.Unlock()
@@ -73,12 +74,11 @@ func (o *outbox) take(now int64) *pb.SyncRequest {
 		o.control = o.control[1:]
 		return m
 	}
-	n := len(o.reports)
-	if n == 0 {
+	if len(o.reports) == 0 {
 		return nil
 	}
-	w := o.reports[n-1]
-	o.reports = o.reports[:n-1]
+	w := o.reports[0]
+	o.reports = o.reports[1:]
 	older(w.report, now-w.since)
 	return &pb.SyncRequest{Message: &pb.SyncRequest_Report{Report: w.report}}
 }

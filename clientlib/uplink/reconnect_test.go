@@ -1,6 +1,7 @@
 package uplink
 
 import (
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -133,7 +134,7 @@ func TestAParentThatDoesNotReadIsLeft(t *testing.T) {
 			}
 		}
 		time.Sleep(100 * time.Millisecond)
-		if s := r.link.Status(); s.Err != errStuck {
+		if s := r.link.Status(); !errors.Is(s.Err, errStuck) {
 			t.Errorf("status %+v", s)
 		}
 	})

@@ -29,7 +29,9 @@ func (l *Link) slept() bool {
 	}
 	l.observe(Event{Kind: Slept})
 	for _, number := range l.numbers() {
-		l.views[number].older(by, func(t *held) { l.handler.Apply(number, t.state, t.cold) })
+		l.views[number].older(by, func(t *held) {
+			_, _ = l.handler.Apply(number, t.state, t.cold) // taken before: only its ages are new
+		})
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -131,7 +131,7 @@ func (l *Link) Subscribe(view uint32, sel wire.Selector, identity string) {
 // Unsubscribe drops a view.
 func (l *Link) Unsubscribe(view uint32) { l.box.drop(view) }
 
-// Report takes r over and sends it, newest first. Without a stream, or when too many
+// Report takes r over and sends it, in order. Without a stream, or when too many
 // wait, reports are lost: a gap, never a zero.
 func (l *Link) Report(r *pb.Report) {
 	if out := l.out.Load(); out != nil {

@@ -3,17 +3,48 @@ package main
 
 import (
 	"context"
-	"os"
-	"os/signal"
-	"syscall"
+	"flag"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/pointsman/pointsman/agent"
+	"github.com/pointsman/pointsman/cmd/daemon"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	defer stop()
-	context.AfterFunc(ctx, stop) // a second signal ends it at once
-	if err := fitBuffers(); err != nil {
-		panic(err) // the sizes are constants
+const (
+	defaultSocket   = "/run/pointsman/agent.sock"
+	defaultStateDir = "/var/lib/pointsman/agent"
+)
+
+const about = `Runs the relay of one node: it keeps a single stream to the control plane, serves the libraries on this
+node from it, and starts from its last good states when the control plane is away. No inference request passes
+through it.
+
+  pointsman-agent -parent unix:///run/pointsman/controlplane.sock -locality eu/west
+  pointsman-agent -parent 127.0.0.1:7400 -parent 127.0.0.1:7401 -socket "" -listen 127.0.0.1:7410
+`
+
+func main() { daemon.Main(program(&agent.Config{Version: daemon.Version()})) }
+
+// program is the agent that c, filled by its flags, describes.
+func program(c *agent.Config) daemon.Program {
+	return daemon.Program{
+		Name: "pointsman-agent", About: about, Check: func() error { return c.Check() },
+		Flags: func(f *flag.FlagSet) {
+			f.Var((*daemon.List)(&c.Parents), "parent", "`address` of a replica, host:port or unix:///path; repeat it for others, in order of preference")
+			f.StringVar(&c.Socket, "socket", defaultSocket, "unix socket to serve, `path`; its folder says who may connect; empty: none")
+			f.StringVar(&c.Listen, "listen", "", "loopback `address` to serve; empty: none")
+			f.StringVar(&c.Dir, "state-dir", defaultStateDir, "`folder` of the last good states; empty: nothing is kept")
+			f.StringVar(&c.Node, "node", "", "`name` of this node in reports; empty: the host name")
+			f.StringVar(&c.Locality, "locality", "", "`place` of this node, as the catalog names it")
+		},
+		Serve: func(ctx context.Context, log hclog.Logger) error {
+			c.Logger = log
+			a, err := agent.New(*c)
+			if err != nil {
+				return err
+			}
+			return a.Run(ctx)
+		},
 	}
-	os.Exit(run(ctx, process{args: os.Args[1:], environ: os.Environ(), stdout: os.Stdout, stderr: os.Stderr}))
 }

@@ -64,18 +64,17 @@ func (b *block) words(name string, words []string, dst *[]string) bool {
 }
 
 // ref reads a reference to a block of a kind.
-func (b *block) ref(name, kind string, dst *string) bool {
+func (b *block) ref(name, kind string, dst *string) {
 	v, ok := b.value(name)
 	if !ok {
-		return false
+		return
 	}
 	r, ok := asReference(v)
 	if !ok || r.kind != kind {
 		b.wrong(name, fmt.Sprintf("write %s.%s", kind, likely(v)), "is %s", describeValue(v))
-		return false
+		return
 	}
 	*dst = r.name
-	return true
 }
 
 // likely is the name that a text was meant to refer to.
@@ -124,10 +123,10 @@ func parts(expr hclsyntax.Expression, n int) []hclsyntax.Expression {
 }
 
 // names reads references to blocks of a kind as their names, sorted.
-func (b *block) names(name, kind string, dst *[]string) bool {
+func (b *block) names(name, kind string, dst *[]string) {
 	refs, ok := b.refs(name, kind)
 	if !ok {
-		return false
+		return
 	}
 	list := make([]string, 0, len(refs))
 	for _, r := range refs {
@@ -135,5 +134,4 @@ func (b *block) names(name, kind string, dst *[]string) bool {
 	}
 	slices.Sort(list)
 	*dst = list
-	return true
 }

@@ -14,7 +14,8 @@ import (
 	"github.com/pointsman/pointsman/clientlib/route/money"
 )
 
-// These read an attribute into dst and tell whether it was there and right.
+// These read an attribute into dst; where somebody asks, they tell whether it was there
+// and right.
 
 // text reads text that is not empty.
 func (b *block) text(name string, dst *string) bool {
@@ -126,7 +127,7 @@ func (b *block) whole(name string, lo, hi int64, dst *int64) bool {
 func quoteNumber(n *big.Float) string { return n.Text('g', 20) }
 
 // limit reads a whole number, above zero, that may be absent.
-func (b *block) limit(name string, dst **int64) bool { return b.optional(name, 1, dst) }
+func (b *block) limit(name string, dst **int64) { b.optional(name, 1, dst) }
 
 // optional reads a whole number, from lo, that may be absent.
 func (b *block) optional(name string, lo int64, dst **int64) bool {
@@ -187,17 +188,16 @@ func short(d time.Duration) string {
 }
 
 // date reads a day, YYYY-MM-DD.
-func (b *block) date(name string, dst *string) bool {
+func (b *block) date(name string, dst *string) {
 	var s string
 	if !b.text(name, &s) {
-		return false
+		return
 	}
 	if _, err := time.Parse(time.DateOnly, s); err != nil {
 		b.wrong(name, "YYYY-MM-DD", "is %s, which is no date", quote(s))
-		return false
+		return
 	}
 	*dst = s
-	return true
 }
 
 // price reads USD per million tokens into pico-dollars per token.

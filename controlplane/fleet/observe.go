@@ -25,7 +25,7 @@ func (f *Fleet) Observe(now int64, r route.Report) {
 	if l.silent {
 		return
 	}
-	touched := f.count(now, l, &r)
+	touched := f.count(l, &r)
 	if latest {
 		touched = append(touched, f.stand(now, l, &r)...)
 	}
@@ -38,7 +38,7 @@ func (f *Fleet) Observe(now int64, r route.Report) {
 }
 
 // count adds a report's rows to the windows of when they happened.
-func (f *Fleet) count(now int64, l *leaf, r *route.Report) (touched []*site) {
+func (f *Fleet) count(l *leaf, r *route.Report) (touched []*site) {
 	for i := range r.Rows {
 		row := &r.Rows[i]
 		e := f.known(row.Endpoint, row.Identity)

@@ -82,7 +82,6 @@ type story struct {
 	now     time.Duration
 	leaves  map[string]*teller
 	permits []Grant
-	probes  int
 }
 
 // teller is a leaf that the story speaks for.

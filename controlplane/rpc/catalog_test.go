@@ -15,7 +15,7 @@ import (
 
 func TestFindingsComeBackWithTheirPlaces(t *testing.T) {
 	w := newWorld(t)
-	bad := &pb.Sources{Files: []*pb.SourceFile{{Name: "a.hcl", Content: []byte("modle \"m\" {}\nworkload \"w\" {}\n")}}}
+	bad := &pb.Sources{Files: []*pb.SourceFile{{Name: "a.hcl", Content: []byte("mdoel \"m\" {}\nworkload \"w\" {}\n")}}}
 	_, err := w.Publish(t.Context(), &pb.PublishRequest{Sources: bad})
 	wantCode(t, err, codes.InvalidArgument, "errors")
 	findings, fields := detail[*pb.CatalogFindings](err).GetFindings(), detail[*errdetails.BadRequest](err).GetFieldViolations()

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	mathrand "math/rand/v2"
+	"slices"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -67,9 +68,11 @@ func (s *Store) write(ctx context.Context, k keys, g *ground, a *act) (bool, err
 		return false, err
 	}
 	audit := k.audit(g.audited + 1)
-	when := append(a.when, clientv3.Compare(clientv3.ModRevision(k.head()), "=", g.headMod),
-		clientv3.Compare(clientv3.ModRevision(k.tail()), "=", g.tailMod), absent(audit))
-	then := append(a.then, clientv3.OpPut(audit, record), clientv3.OpPut(k.tail(), record))
+	when := slices.Concat(a.when, []clientv3.Cmp{
+		clientv3.Compare(clientv3.ModRevision(k.head()), "=", g.headMod),
+		clientv3.Compare(clientv3.ModRevision(k.tail()), "=", g.tailMod), absent(audit),
+	})
+	then := slices.Concat(a.then, []clientv3.Op{clientv3.OpPut(audit, record), clientv3.OpPut(k.tail(), record)})
 	if a.head != nil {
 		head, err := proto.Marshal(a.head)
 		if err != nil {

@@ -184,7 +184,7 @@ func TestALargeCatalogIsKeptInChunksBelowEtcdsLimit(t *testing.T) {
 	s := open(t)
 	body := make([]byte, 2<<20)
 	random := rand.NewChaCha8([32]byte{})
-	random.Read(body)
+	_, _ = random.Read(body) // never fails
 	want := &pb.StoredContent{Resources: []*pb.Resource{{Kind: pb.Kind_KIND_MODEL, Name: "m", Body: body}}}
 	_, n := publish(t, s, 0, want)
 	_, back, err := s.Revision(t.Context(), ns, n)

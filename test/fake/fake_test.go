@@ -45,7 +45,7 @@ func start(t *testing.T, c Config) (*Endpoint, *http.Client) {
 
 func post(t *testing.T, e *Endpoint, client *http.Client, body string, header ...string) (*http.Response, string, error) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), "POST", e.URL()+"/chat/completions", strings.NewReader(body))
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, e.URL()+"/chat/completions", strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +190,7 @@ func TestHangLastsUntilTheCallerGoes(t *testing.T) {
 	arrived := make(chan Arrival, 1)
 	e, client := start(t, Config{Name: "a", Faults: []Fault{{Kind: Hang}}, OnRequest: func(a Arrival) { arrived <- a }})
 	ctx, cancel := context.WithCancel(t.Context())
-	r, err := http.NewRequestWithContext(ctx, "POST", e.URL()+"/chat/completions", strings.NewReader(hello+"}"))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, e.URL()+"/chat/completions", strings.NewReader(hello+"}"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -123,7 +123,7 @@ func (b *Breaker) crosses(r rule, bad, n int64) bool {
 // it is bad itself, and outside it the endpoint is known to be well. Else the wide one.
 func (b *Breaker) narrowest(now int64, wide at, c cause) Class {
 	best := wide.class
-	_, _, fewest := b.counts(now, wide, c)
+	_, fewest := b.counts(now, wide, c)
 	for d := Stream; d < Classes; d++ {
 		if d == wide.class || b.lanes[d] == nil {
 			continue
@@ -137,8 +137,8 @@ func (b *Breaker) narrowest(now int64, wide at, c cause) Class {
 
 // explains tells whether the failures are of this class alone, and how many samples it has.
 func (b *Breaker) explains(now int64, a at, c cause) (n int64, ok bool) {
-	_, bad, n := b.counts(now, a, c)
-	_, allBad, all := b.counts(now, at{Any, a.phase}, c)
+	bad, n := b.counts(now, a, c)
+	allBad, all := b.counts(now, at{Any, a.phase}, c)
 	if _, run := b.lanes[a.class].keys[a.phase].run.Counts(now); c.rule == inARow && run < c.bad {
 		return n, false
 	}
@@ -148,7 +148,7 @@ func (b *Breaker) explains(now int64, a at, c cause) (n int64, ok bool) {
 }
 
 // counts reads the window that the cause was found in.
-func (b *Breaker) counts(now int64, a at, c cause) (ok, bad, n int64) {
+func (b *Breaker) counts(now int64, a at, c cause) (bad, n int64) {
 	l := b.lane(a.class)
 	p := &l.keys[a.phase].counts
 	if c.rule == tooLate {
@@ -158,6 +158,6 @@ func (b *Breaker) counts(now int64, a at, c cause) (ok, bad, n int64) {
 	if c.slow {
 		w = &p.slow
 	}
-	ok, bad = w.Counts(now)
-	return ok, bad, ok + bad
+	ok, bad := w.Counts(now)
+	return bad, ok + bad
 }

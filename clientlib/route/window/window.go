@@ -7,10 +7,16 @@ const cells = 8 // of a window: it covers 7/8 to 8/8 of its span
 type Window struct {
 	span  int64
 	head  int64 // index of the newest cell
+	sum   total // of all cells
 	cells [cells]counts
 }
 
 type counts struct{ ok, failed uint32 }
+
+type total struct{ ok, failed int64 }
+
+func (t *total) add(c counts)  { t.ok, t.failed = t.ok+int64(c.ok), t.failed+int64(c.failed) }
+func (t *total) take(c counts) { t.ok, t.failed = t.ok-int64(c.ok), t.failed-int64(c.failed) }
 
 // New is an empty window over span microseconds.
 func New(span int64) Window { return Window{span: span} }
@@ -29,25 +35,28 @@ func (w *Window) Add(at int64, ok, failed uint32) {
 		return
 	}
 	w.advance(i)
-	c := &w.cells[i%cells]
-	c.ok, c.failed = plus(c.ok, ok), plus(c.failed, failed)
+	c := w.cells[i%cells]
+	w.set(i, counts{plus(c.ok, ok), plus(c.failed, failed)})
 }
 
 // Counts sums what is still inside the window.
 func (w *Window) Counts(now int64) (ok, failed int64) {
-	if w.span <= 0 {
+	if w.sum == (total{}) {
 		return 0, 0
 	}
-	oldest := max(w.index(now)-cells+1, w.head-cells+1, 0)
-	for i := oldest; i <= w.head; i++ {
-		c := w.cells[i%cells]
-		ok, failed = ok+int64(c.ok), failed+int64(c.failed)
+	t := w.sum
+	for i := max(w.head-cells+1, 0); i <= min(w.index(now)-cells, w.head); i++ {
+		t.take(w.cells[i%cells]) // it left the window since the last Add
 	}
-	return ok, failed
+	return t.ok, t.failed
 }
 
 // Clear forgets all evidence.
-func (w *Window) Clear() { *w = Window{span: w.span} }
+func (w *Window) Clear() {
+	if w.sum != (total{}) {
+		*w = Window{span: w.span}
+	}
+}
 
 // Subtract takes out of w what part holds: a window of the same span whose evidence was
 // all added to w too.
@@ -56,24 +65,39 @@ func (w *Window) Subtract(part *Window) {
 		return
 	}
 	for i := max(w.head-cells+1, part.head-cells+1, 0); i <= min(w.head, part.head); i++ {
-		c, p := &w.cells[i%cells], part.cells[i%cells]
-		c.ok, c.failed = c.ok-min(c.ok, p.ok), c.failed-min(c.failed, p.failed)
+		c, p := w.cells[i%cells], part.cells[i%cells]
+		w.set(i, counts{c.ok - min(c.ok, p.ok), c.failed - min(c.failed, p.failed)})
 	}
 }
 
 // index is the number of the cell that at lies in; times before the clock's base share
-// the first.
-func (w *Window) index(at int64) int64 { return max(at, 0) / max(w.span/cells, 1) }
+// the first. Mostly it is the newest, and that needs no division.
+func (w *Window) index(at int64) int64 {
+	width := max(w.span/cells, 1)
+	if from := w.head * width; at >= from && at-from < width {
+		return w.head
+	}
+	return max(at, 0) / width
+}
 
 // advance empties the cells between the newest and i.
 func (w *Window) advance(i int64) {
 	if i-w.head >= cells {
-		w.cells, w.head = [cells]counts{}, i
+		w.Clear()
+		w.head = i
 	}
 	for w.head < i {
 		w.head++
-		w.cells[w.head%cells] = counts{}
+		w.set(w.head, counts{})
 	}
+}
+
+// set replaces a cell.
+func (w *Window) set(i int64, c counts) {
+	cell := &w.cells[i%cells]
+	w.sum.take(*cell)
+	w.sum.add(c)
+	*cell = c
 }
 
 // plus adds without wrapping.

@@ -78,7 +78,9 @@ func Run(ctx context.Context, c Config) (Result, error) {
 			return Result{}, err
 		}
 	}
-	os.Setenv(cloudKeyVariable, cloudKey)
+	if err := os.Setenv(cloudKeyVariable, cloudKey); err != nil {
+		return Result{}, err
+	}
 	w, err := build(ctx, c, faults)
 	if err != nil {
 		return Result{}, err

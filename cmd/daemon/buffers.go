@@ -1,4 +1,4 @@
-package main
+package daemon
 
 import (
 	"google.golang.org/grpc/experimental"
