@@ -41,7 +41,7 @@ func New(c Config) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	listeners, err := listen(c)
+	listeners, err := c.addresses().Open()
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func New(c Config) (*Agent, error) {
 func assemble(c Config, listeners []net.Listener) (a *Agent, err error) {
 	a = &Agent{config: c, log: c.Logger, listeners: listeners}
 	if a.relay, err = newRelay(c, a.observe, a.observeLink); err != nil {
-		return nil, errors.Join(err, closeAll(listeners))
+		return nil, errors.Join(err, hub.CloseAll(listeners))
 	}
 	a.server = grpc.NewServer(grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{
 		MinTime: 5 * time.Second, PermitWithoutStream: true, // children may ask whether their agent lives

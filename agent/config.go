@@ -3,12 +3,12 @@ package agent
 import (
 	"errors"
 	"fmt"
-	"net"
 	"os"
 
 	"github.com/hashicorp/go-hclog"
 	"google.golang.org/grpc"
 
+	"github.com/pointsman/pointsman/agent/hub"
 	"github.com/pointsman/pointsman/clientlib/uplink"
 	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
 )
@@ -29,25 +29,13 @@ type Config struct {
 // Check returns every fault at once.
 func (c Config) Check() error {
 	link := uplink.Config{Parents: c.Parents, Dial: c.Dial, Hello: &pb.Hello{Leaf: "agent"}, Now: func() int64 { return 0 }}
-	faults := []error{link.Check()}
-	if c.Socket == "" && c.Listen == "" {
-		faults = append(faults, errors.New("socket, listen: one of them is needed to serve libraries"))
-	}
-	if c.Listen != "" {
-		faults = append(faults, checkListen(c.Listen))
-	}
-	return errors.Join(faults...)
+	return errors.Join(link.Check(), c.addresses().Check())
 }
 
-func checkListen(address string) error {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return fmt.Errorf("listen: %w", err)
-	}
-	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return fmt.Errorf("listen %s: not a loopback address: an agent has no TLS and serves its own host only", address)
-	}
-	return nil
+// addresses are this host's. Who may connect to the socket is for its folder to say: give
+// that a group.
+func (c Config) addresses() hub.Addresses {
+	return hub.Addresses{Listen: c.Listen, Socket: c.Socket, Mode: 0o660}
 }
 
 func (c Config) filled() (Config, error) {

@@ -5,12 +5,10 @@ package controlplane
 
 import (
 	"errors"
-	"fmt"
-	"net"
-	"path/filepath"
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/pointsman/pointsman/agent/hub"
 	"github.com/pointsman/pointsman/controlplane/store"
 )
 
@@ -30,7 +28,7 @@ type Config struct {
 
 // Check returns every fault at once.
 func (c Config) Check() error {
-	return errors.Join(c.checkListeners(), store.Config{Endpoints: c.EtcdEndpoints, DataDir: c.DataDir}.Check(), c.checkNamespace())
+	return errors.Join(c.addresses().Check(), store.Config{Endpoints: c.EtcdEndpoints, DataDir: c.DataDir}.Check(), c.checkNamespace())
 }
 
 func (c Config) checkNamespace() error {
@@ -40,30 +38,10 @@ func (c Config) checkNamespace() error {
 	return store.CheckNamespace(c.Namespace)
 }
 
-func (c Config) checkListeners() error {
-	var faults []error
-	if c.Listen == "" && c.Socket == "" {
-		faults = append(faults, errors.New("nothing to listen on: give a loopback address or a unix socket"))
-	}
-	if c.Listen != "" {
-		faults = append(faults, checkLoopback(c.Listen))
-	}
-	if c.Socket != "" && !filepath.IsAbs(c.Socket) {
-		faults = append(faults, fmt.Errorf("socket %q is not an absolute path", c.Socket))
-	}
-	return errors.Join(faults...)
-}
-
-// checkLoopback refuses what other hosts could reach, since nothing is encrypted here.
-func checkLoopback(address string) error {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return fmt.Errorf("listen address %q: %w", address, err)
-	}
-	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return fmt.Errorf("listen address %q is not loopback, and there is no TLS: other hosts come in by an agent or a tunnel", address)
-	}
-	return nil
+// addresses are this host's. Only this user may connect to the socket: whoever can, may
+// publish.
+func (c Config) addresses() hub.Addresses {
+	return hub.Addresses{Listen: c.Listen, Socket: c.Socket, Mode: 0o600}
 }
 
 func (c Config) withDefaults() Config {

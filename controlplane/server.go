@@ -46,13 +46,13 @@ func New(ctx context.Context, c Config) (*Server, error) {
 		return nil, err
 	}
 	c = c.withDefaults()
-	listeners, err := listen(c)
+	listeners, err := c.addresses().Open()
 	if err != nil {
 		return nil, err
 	}
 	st, err := store.Open(ctx, store.Config{Endpoints: c.EtcdEndpoints, DataDir: c.DataDir})
 	if err != nil {
-		return nil, errors.Join(err, closeAll(listeners))
+		return nil, errors.Join(err, hub.CloseAll(listeners))
 	}
 	s := &Server{config: c, log: c.Logger, store: st, listeners: listeners}
 	s.wire()

@@ -61,7 +61,7 @@ func TestWrongUsageIsToldFromFailure(t *testing.T) {
 		"no etcd":          {nil, daemon.Usage, []string{"neither etcd endpoints nor a data directory"}},
 		"unknown flag":     {[]string{"-lisen", "x"}, daemon.Usage, []string{"-lisen"}},
 		"an argument":      {[]string{"serve"}, daemon.Usage, []string{"serve"}},
-		"two faults":       {[]string{"-listen", "0.0.0.0:1", "-data-dir", "d", "-etcd-endpoints", "a:1"}, daemon.Usage, []string{"not loopback", "choose one"}},
+		"two faults":       {[]string{"-listen", "0.0.0.0:1", "-data-dir", "d", "-etcd-endpoints", "a:1"}, daemon.Usage, []string{"not a loopback address", "choose one"}},
 		"a level":          {[]string{"-data-dir", "d", "-log-level", "loud"}, daemon.Usage, []string{`log level "loud"`}},
 		"unusable folder":  {[]string{"-listen", "127.0.0.1:0", "-data-dir", held}, daemon.Failed, []string{"data directory"}},
 		"unusable address": {[]string{"-listen", "127.0.0.1:99999", "-data-dir", "d"}, daemon.Failed, []string{"listen"}},

@@ -1,0 +1,112 @@
+package hub
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// Addresses are where children reach a hub's process. Nothing is encrypted, so nothing
+// beyond this host is served.
+type Addresses struct {
+	Listen string      // loopback TCP, "127.0.0.1:0"; empty: none
+	Socket string      // path of a unix socket; empty: none
+	Mode   fs.FileMode // of the socket
+}
+
+// Check returns every fault at once.
+func (a Addresses) Check() error {
+	var faults []error
+	if a.Socket == "" && a.Listen == "" {
+		faults = append(faults, errors.New("socket, listen: one of them is needed to serve anybody"))
+	}
+	if a.Listen != "" {
+		faults = append(faults, checkLoopback(a.Listen))
+	}
+	return errors.Join(faults...)
+}
+
+func checkLoopback(address string) error {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return fmt.Errorf("listen %q: %w", address, err)
+	}
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return fmt.Errorf("listen %q: not a loopback address, and there is no TLS: other hosts come in by a tunnel", address)
+	}
+	return nil
+}
+
+// Open listens, on the TCP address first.
+func (a Addresses) Open() ([]net.Listener, error) {
+	var out []net.Listener
+	if a.Listen != "" {
+		l, err := net.Listen("tcp", a.Listen)
+		if err != nil {
+			return nil, fmt.Errorf("listen: %w", err)
+		}
+		out = append(out, l)
+	}
+	if a.Socket != "" {
+		l, err := listenUnix(a.Socket, a.Mode)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("socket %s: %w", a.Socket, err), CloseAll(out))
+		}
+		out = append(out, l)
+	}
+	return out, nil
+}
+
+// CloseAll closes every listener.
+func CloseAll(listeners []net.Listener) error {
+	var errs []error
+	for _, l := range listeners {
+		errs = append(errs, l.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// listenUnix makes the folder if it is missing, for this user alone, and takes the place
+// of a socket that nobody answers on.
+func listenUnix(path string, mode fs.FileMode) (net.Listener, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, err
+	}
+	if err := removeStale(path); err != nil {
+		return nil, err
+	}
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(path, mode); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
+}
+
+// removeStale removes a socket that nobody answers on, and nothing else.
+func removeStale(path string) error {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case info.Mode().Type() != fs.ModeSocket:
+		return errors.New("a file that is no socket is in its place")
+	}
+	conn, err := net.DialTimeout("unix", path, time.Second)
+	if err == nil {
+		return errors.Join(errors.New("another process serves it"), conn.Close())
+	}
+	if !errors.Is(err, syscall.ECONNREFUSED) {
+		return err
+	}
+	return os.Remove(path)
+}
