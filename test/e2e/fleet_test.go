@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/pointsman/pointsman/test/fake"
 )
 
@@ -25,10 +27,16 @@ func threeCallers(t *testing.T, etcd ...string) (*scene, []application) {
 
 func TestLosingTheControlPlaneChangesNothing(t *testing.T) {
 	s, callers := threeCallers(t)
+	whole := catalogFor(t, s.addr)
 	s.control.kill()
 	advance(t, 60, callers...)
 	noneFailed(t, callers...)
 	s.startControl()
+	again := catalogFor(t, s.addr, holding(whole.GetUpdate()))
+	t.Logf("the catalog is %d B; who holds it gets %d B when the control plane returns", proto.Size(whole), proto.Size(again))
+	if n := proto.Size(again); n > 200 || len(again.GetUpdate().Upserts) > 0 {
+		t.Errorf("who holds the catalog gets %d B of it again", n)
+	}
 	eventually(t, 45*time.Second, "every caller is seen again", func() bool {
 		return strings.Count(must(t, s.addr, "client", "list"), "\n") >= 4
 	})
