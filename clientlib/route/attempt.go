@@ -135,6 +135,9 @@ func (r *Router) uncount(now int64, id int32, s *slot) {
 
 // prefilled gives the prompt's tokens back, once.
 func (r *Router) prefilled(s *slot) {
+	if s.pending == 0 {
+		return
+	}
 	s.learned.pending -= s.pending
 	r.gauge(s, 0, -s.pending, 0)
 	s.pending = 0

@@ -31,7 +31,7 @@ func (b *budget) affords(cost, factor float64) bool { return float64(b.tokens*fa
 // retryFactor is the fleet's, 1 without news.
 func (r *Router) retryFactor(now int64, name string) float64 {
 	w, ok := r.snapshot.retry[name]
-	if !ok || w.At > 0 && now-w.At >= silence {
+	if !ok || w.At != 0 && now-w.At >= silence {
 		return 1
 	}
 	return min(max(w.RetryFactor, 0), 1)

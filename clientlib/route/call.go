@@ -149,7 +149,16 @@ func (c *Call) ends(w *Workload) (End, bool) {
 	if c.content && !w.Whole {
 		return EndContent, true
 	}
-	return EndAttempts, c.attempts >= min(w.Attempts.Max, maxAttempts)
+	return EndAttempts, c.attempts >= c.most(w)
+}
+
+// most is how many attempts the call gets.
+func (c *Call) most(w *Workload) int64 {
+	n := min(w.Attempts.Max, maxAttempts)
+	if c.request.Attempts > 0 {
+		n = min(n, c.request.Attempts)
+	}
+	return n
 }
 
 // affords tells whether a retry token is left.
@@ -197,7 +206,7 @@ func (c *Call) end(why End, shed *ShedError) Step {
 func (r *Router) try(now int64, d *draws, w *work, c *Call) Step {
 	a, allowed := r.snapshot.static.ask(w.compiled, c)
 	if !allowed {
-		return c.shed(w.compiled.forbid())
+		return c.shed(r.snapshot.static.forbid(w.compiled))
 	}
 	p := r.pool(now, w, &a)
 	m, probe := r.direct(now, w, p, c, false)
@@ -228,8 +237,8 @@ func (r *Router) same(now int64, p *pool, c *Call) *member {
 	if !c.repeat {
 		return nil
 	}
-	if i, ok := p.byOwner[c.at]; ok && p.members[i].share > 0 && r.gate(now, p, &p.members[i], c) == Pass {
-		return &p.members[i]
+	if m := p.member(c.at); m != nil && m.share > 0 && r.gate(now, p, m, c) == Pass {
+		return m
 	}
 	c.repeat = false
 	c.exclude(c.at)

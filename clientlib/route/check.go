@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
+	"unicode"
 
 	"github.com/pointsman/pointsman/clientlib/route/breaker"
 )
@@ -36,29 +38,25 @@ func (f *faults) within(low, high float64, where string, v float64) {
 	}
 }
 
-// unique checks that names of one kind are there, and once.
+// unique checks that names of one kind are there, once, and fit for headers and logs.
 func (f *faults) unique(kind string, seen map[string]bool, name string) {
 	if name == "" || seen[name] {
 		f.add("%s[%q].name: empty or twice", kind, name)
 	}
+	if strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		f.add("%s[%q].name: not printable", kind, name)
+	}
 	seen[name] = true
 }
 
-func check(c *Catalog, f *faults) {
-	endpoints, workloads, tenants := map[string]bool{}, map[string]bool{}, map[string]bool{}
-	for i := range c.Endpoints {
-		f.unique("endpoints", endpoints, c.Endpoints[i].Name)
-		checkEndpoint(&c.Endpoints[i], f)
-	}
-	for i := range c.Workloads {
-		f.unique("workloads", workloads, c.Workloads[i].Name)
-		if c.Workloads[i].Unusable == "" {
-			checkWorkload(&c.Workloads[i], endpoints, f)
-		}
-	}
+func checkTenants(c *Catalog, f *faults) {
+	seen := map[string]bool{}
 	for i := range c.Tenants {
-		f.unique("tenants", tenants, c.Tenants[i].Name)
+		f.unique("tenants", seen, c.Tenants[i].Name)
 	}
+}
+
+func checkOverrides(c *Catalog, f *faults) {
 	for _, o := range c.Overrides {
 		where := fmt.Sprintf("overrides[%q]", o.Endpoint)
 		f.atLeast(Absent, where, number{"weight", o.Weight})
@@ -85,15 +83,9 @@ func checkBreaker(p *breaker.Policy, where string, f *faults) {
 	f.within(0, 1, where+".max_ejected", p.MaxEjected)
 }
 
-func checkWorkload(w *Workload, endpoints map[string]bool, f *faults) {
+// checkWorkload leaves it to places whether its endpoints are there.
+func checkWorkload(w *Workload, f *faults) {
 	where := fmt.Sprintf("workloads[%q]", w.Name)
-	for _, t := range w.Tiers {
-		for _, name := range t.Endpoints {
-			if !endpoints[name] {
-				f.add("%s.tiers[%q].endpoints: no endpoint %q", where, t.Name, name)
-			}
-		}
-	}
 	if w.Strategy == NoStrategy || w.Strategy >= strategies {
 		f.add("%s.strategy: %d is not known", where, w.Strategy)
 	}

@@ -69,7 +69,7 @@ func (r *Router) Explain(now int64, workload string, q Request) Explanation {
 	switch {
 	case !allowed:
 		x.refuse()
-		x.Err = w.compiled.forbid()
+		x.Err = r.snapshot.static.forbid(w.compiled)
 	case none:
 		x.Err = r.explainShed(now, p, &c)
 	}

@@ -2,7 +2,6 @@ package route
 
 import (
 	"math"
-	"reflect"
 	"slices"
 	"strings"
 )
@@ -51,12 +50,9 @@ func (o *orders) force(now int64) Forced {
 	return NotForced
 }
 
-// compileFacts returns facts by name, in order of names. Those of prev stay where nothing changed.
-func compileFacts(prev *static, c *Catalog, v *vocabulary, usable func(*Endpoint) Reason) []*facts {
-	old := map[string]*facts{}
-	if prev != nil && prev.vocabulary.equal(v) {
-		old = prev.byName
-	}
+// compileFacts returns facts in order of names. Those of prev stay where nothing changed.
+func compileFacts(prev, s *static, usable func(*Endpoint) Reason, f *faults) []*facts {
+	c, seen := s.catalog, make(map[string]bool, len(s.catalog.Endpoints))
 	overrides := map[string]orders{}
 	for i := range c.Overrides {
 		o := overrides[c.Overrides[i].Endpoint]
@@ -66,19 +62,27 @@ func compileFacts(prev *static, c *Catalog, v *vocabulary, usable func(*Endpoint
 	all := make([]*facts, 0, len(c.Endpoints))
 	for i := range c.Endpoints {
 		e := &c.Endpoints[i]
-		f := &facts{endpoint: e, usable: answer(usable, e), orders: overrides[e.Name]}
-		if was := old[e.Name]; was != nil && was.same(f) {
+		f.unique("endpoints", seen, e.Name)
+		o, u := overrides[e.Name], answer(usable, e)
+		if was := prev.of(e.Name); was != nil && was.usable == u && was.orders == o && e.same(was.endpoint) {
 			all = append(all, was)
-			continue
+		} else {
+			checkEndpoint(e, f)
+			all = append(all, compileEndpoint(*e, s.vocabulary, u, o))
 		}
-		f.capabilities, f.apis, f.compliance = v.capabilities.set(e.Capabilities), v.apis.set(e.APIs), v.compliance.set(e.Compliance)
-		if e.Model == "" {
-			f.capabilities.add(v.capabilities.bit(capStream)) // a tool answers as it likes
-		}
-		all = append(all, f)
 	}
 	slices.SortFunc(all, func(a, b *facts) int { return strings.Compare(a.endpoint.Name, b.endpoint.Name) })
 	return all
+}
+
+// compileEndpoint keeps a copy: facts outlive the catalog that they came with.
+func compileEndpoint(e Endpoint, v *vocabulary, usable Reason, o orders) *facts {
+	f := &facts{endpoint: &e, usable: usable, orders: o}
+	f.capabilities, f.apis, f.compliance = v.capabilities.set(e.Capabilities), v.apis.set(e.APIs), v.compliance.set(e.Compliance)
+	if e.Model == "" {
+		f.capabilities.add(streamBit) // a tool answers as it likes
+	}
+	return f
 }
 
 func answer(usable func(*Endpoint) Reason, e *Endpoint) Reason {
@@ -86,11 +90,6 @@ func answer(usable func(*Endpoint) Reason, e *Endpoint) Reason {
 		return Pass
 	}
 	return usable(e)
-}
-
-func (f *facts) same(o *facts) bool {
-	return f.usable == o.usable && f.orders == o.orders &&
-		(f.endpoint == o.endpoint || reflect.DeepEqual(f.endpoint, o.endpoint))
 }
 
 // covers tells whether a path lies in one of the regions; without any, all do.

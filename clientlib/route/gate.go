@@ -47,6 +47,9 @@ func (r Reason) String() string {
 	return "unknown"
 }
 
+// allows is the contract's answer, before any request and for any tenant.
+func (w *workload) allows(f *facts) Reason { return w.admits(f, &ask{apis: w.apis}, nil) }
+
 // admits is every gate that neither time nor load moves: the contract, what is asked, and
 // what the tenant may (nil: no tenant narrows it). A gate that cannot decide refuses.
 func (w *workload) admits(f *facts, a *ask, t *tenant) Reason {

@@ -21,37 +21,41 @@ type key struct {
 // give back to the one that they captured.
 type learned struct {
 	key
-	facts   *facts // nil while no snapshot has it
-	word    *word
-	lost    breaker.ClassSet // held by a fleet that fell silent
-	leftAt  int64            // when it left the catalog
-	breaker breaker.Breaker
+	facts      *facts // nil while no snapshot has it
+	word       *word
+	credential *hold
+	quota      *hold            // of its one quota, else its own
+	outUntil   int64            // not there, says the provider
+	lost       breaker.ClassSet // held by a fleet that fell silent
+	cold       bool             // the next latency sample says nothing
+	suspect    bool             // in the router's list of those with trips
 
 	inFlight    int64
 	outstanding int64 // tokens, predicted
 	pending     int64 // prompt tokens before their first token
-	ring        ring
+	place       int32 // in the snapshot's facts, while it is there
 	oldest      int32 // slots without a first token, oldest first; −1: none
 	newest      int32
 	usedAt      int64 // the last pick
-	cold        bool  // the next latency sample says nothing
+	ttft        average
+	tallies     map[string]*tally
 
-	ttft       average
-	tallies    map[string]*tally
-	credential *hold
-	quota      *hold // of its one quota, else its own
-	own        hold  // when it has no quota that is known to be the one
-	ownKey     hold  // when it has no credential
-	outUntil   int64 // not there, says the provider
-	probeFrom  int64 // Retry-After: no probe before
-	suspect    bool  // in the router's list of those with trips
+	breaker   breaker.Breaker
+	ring      ring
+	own       hold  // when it has no quota that is known to be the one
+	ownKey    hold  // when it has no credential
+	leftAt    int64 // when it left the catalog
+	probeFrom int64 // Retry-After: no probe before
 }
 
 // hold keeps something shared out until a time.
 type hold struct {
 	until  int64
 	streak int
+	seen   uint64 // by which overlay it was last in use
 }
+
+func (l *learned) uses(overlay uint64) { l.credential.seen, l.quota.seen = overlay, overlay }
 
 // average weighs the newest sample by 0.2.
 type average struct {

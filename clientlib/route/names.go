@@ -67,6 +67,7 @@ func (v *vocabulary) equal(o *vocabulary) bool {
 const (
 	capStream = "stream"
 	capTools  = "tools"
+	streamBit = 0 // it is named first
 )
 
 // words reads a vocabulary. Its error names the kind of which there are too many.

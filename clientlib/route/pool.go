@@ -32,9 +32,9 @@ type pool struct {
 	classes breaker.ClassSet
 	members []member
 	tiers   []tier
-	byOwner map[*learned]int32
-	left    []left // those that a gate keeps out of it
-	panic   bool   // soft trips are ignored
+	seats   []int32 // by place of an endpoint: which member it is, from 1
+	left    []left  // those that a gate keeps out of it
+	panic   bool    // soft trips are ignored
 	median  float64
 	sumAt   int64 // when the median was taken
 }
@@ -58,19 +58,28 @@ type member struct {
 
 // pool finds or builds the pool of an ask and brings it up to date.
 func (r *Router) pool(now int64, w *work, a *ask) *pool {
+	p := w.latest
+	if p == nil || p.ask != *a {
+		p = r.poolOf(w, a)
+	}
+	p.usedAt, w.latest = now, p
+	if p.static != r.snapshot.static {
+		r.build(p)
+	}
+	if p.overlay != r.overlay || p.changes != r.changes || now >= p.dueAt {
+		r.refresh(now, p)
+	}
+	return p
+}
+
+// poolOf is the pool of an ask that is not the latest, made when there is none.
+func (r *Router) poolOf(w *work, a *ask) *pool {
 	p := w.pools[*a]
 	if p == nil {
 		r.makeRoom()
 		p = &pool{work: w, ask: *a, classes: a.classes}
 		w.pools[*a], w.list = p, append(w.list, p)
 		r.pools++
-	}
-	p.usedAt = now
-	if p.static != r.snapshot.static {
-		r.build(p)
-	}
-	if p.overlay != r.overlay || p.changes != r.changes || now >= p.dueAt {
-		r.refresh(now, p)
 	}
 	return p
 }
@@ -89,6 +98,9 @@ func (r *Router) makeRoom() {
 			}
 		}
 	}
+	if from.latest == from.list[least] {
+		from.latest = nil
+	}
 	delete(from.pools, from.list[least].ask)
 	from.list = slices.Delete(from.list, least, least+1)
 	r.pools--
@@ -98,7 +110,8 @@ func (r *Router) makeRoom() {
 func (r *Router) build(p *pool) {
 	s, w := r.snapshot.static, p.work.compiled
 	was := p.tiers
-	*p = pool{work: p.work, ask: p.ask, classes: p.classes, usedAt: p.usedAt, panic: p.panic, static: s, byOwner: map[*learned]int32{}}
+	*p = pool{work: p.work, ask: p.ask, classes: p.classes, usedAt: p.usedAt, panic: p.panic, static: s, seats: make([]int32, len(s.facts))}
+	p.members = make([]member, 0, w.size())
 	for i, places := range w.tiers {
 		t := tier{name: w.spec.Tiers[i].Name, from: len(p.members)}
 		for _, place := range places {
@@ -112,19 +125,27 @@ func (r *Router) build(p *pool) {
 	}
 }
 
-func (r *Router) seat(p *pool, place place, tier string) {
-	reason := place.reason
+func (r *Router) seat(p *pool, place int32, tier string) {
+	s, w := r.snapshot.static, p.work.compiled
+	f, l := s.facts[place], r.current[place]
+	reason := w.allows(f)
 	if reason == Pass {
-		reason = p.work.compiled.admits(place.facts, &p.ask, r.snapshot.static.policies[p.ask.policy])
+		reason = w.admits(f, &p.ask, s.policies[p.ask.policy])
 	}
-	e := place.facts.endpoint
 	if reason != Pass {
-		p.left = append(p.left, left{e.Name, tier, reason})
+		p.left = append(p.left, left{l.name, tier, reason})
 		return
 	}
-	l := r.learned[key{e.Name, e.Identity}]
-	if _, twice := p.byOwner[l]; !twice {
-		p.byOwner[l] = int32(len(p.members))
+	p.members = append(p.members, member{learned: l, tally: l.tally(w.spec.Name)})
+	if p.seats[place] == 0 {
+		p.seats[place] = int32(len(p.members))
 	}
-	p.members = append(p.members, member{learned: l, tally: l.tally(p.work.compiled.spec.Name)})
+}
+
+// member is the first of an endpoint, or nil.
+func (p *pool) member(l *learned) *member {
+	if l == nil || l.leftAt > 0 || p.seats[l.place] == 0 {
+		return nil
+	}
+	return &p.members[p.seats[l.place]-1]
 }

@@ -9,7 +9,8 @@ import (
 const (
 	maxPermits = 64
 	maxResults = 256
-	maxLooks   = 8 // at suspects, in one pick
+	maxLooks   = 8      // at suspects, in one pick
+	yields     = second // a probe waits for a call that has a second attempt
 )
 
 // probe is how an attempt may enter an endpoint that is open.
@@ -40,6 +41,9 @@ func (r *Router) direct(now int64, w *work, p *pool, c *Call, last bool) (*membe
 		return nil, probe{}
 	}
 	for i, permit := range r.permits {
+		if !last && now < permit.UseBy-yields && c.single(w.compiled.spec) {
+			continue
+		}
 		l := r.learned[key{permit.Endpoint, permit.Identity}]
 		m := r.probable(now, p, l, c)
 		if m != nil && !l.outdated(permit) && p.classes&(1<<permit.Class) != 0 && (last || r.timeFor(now, w, p, m, c)) {
@@ -69,6 +73,9 @@ func (r *Router) suspected(now int64, w *work, p *pool, c *Call, last bool) (*me
 		if refuses, _ := l.breaker.Refuses(p.classes); !refuses || now < l.probeFrom {
 			continue
 		}
+		if !last && now < l.breaker.Until(p.classes)+yields && c.single(w.compiled.spec) {
+			continue
+		}
 		m := r.probable(now, p, l, c)
 		if m == nil || !last && !r.timeFor(now, w, p, m, c) {
 			continue
@@ -89,6 +96,10 @@ func (r *Router) spare(now int64, w *work, c *Call) bool {
 	return w.compiled.spec.Attempts.Max == 1 || r.affords(now, w, c)
 }
 
+// single calls have one attempt where others of the workload have more: they probe only
+// what no other call has taken for a while.
+func (c *Call) single(w *Workload) bool { return c.most(w) == 1 && w.Attempts.Max > 1 }
+
 // timeFor tells whether a bad probe leaves the call time for another attempt.
 func (r *Router) timeFor(now int64, w *work, p *pool, m *member, c *Call) bool {
 	wait := w.compiled.spec.Attempts.FirstToken
@@ -100,11 +111,10 @@ func (r *Router) timeFor(now int64, w *work, p *pool, m *member, c *Call) bool {
 
 // probable is a member that passes every gate but the breaker's.
 func (r *Router) probable(now int64, p *pool, l *learned, c *Call) *member {
-	i, ok := p.byOwner[l]
-	if !ok {
+	m := p.member(l)
+	if m == nil {
 		return nil
 	}
-	m := &p.members[i]
 	reason := m.stands(now, p.classes).reason
 	if m.base == 0 || c.triedAt(m.learned) || reason != Pass && reason != ReasonBreakerOpen ||
 		m.facts.orders.force(now) == ForcedOpen || r.limits(now, p, m) != Pass {

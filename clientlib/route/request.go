@@ -20,6 +20,7 @@ type Request struct {
 	Input     int64 // tokens
 	MaxOutput int64 // tokens; 0: not said
 	Deadline  int64 // µs on the core's clock; 0: none
+	Attempts  int64 // at most; 0: as many as the workload allows
 }
 
 // classes are all that the request fits.
@@ -52,7 +53,7 @@ func (s *static) ask(w *workload, c *Call) (a ask, allowed bool) {
 	}
 	a.needs = s.vocabulary.capabilities.set(q.Needs)
 	if q.Stream {
-		a.needs.add(s.vocabulary.capabilities.bit(capStream))
+		a.needs.add(streamBit)
 	}
 	a.window = bucket(w.windows, max(q.Input+max(q.MaxOutput, 1), c.larger))
 	a.output = bucket(w.caps, q.MaxOutput)

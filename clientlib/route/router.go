@@ -13,7 +13,6 @@
 package route
 
 import (
-	"reflect"
 	"slices"
 	"strings"
 
@@ -58,6 +57,7 @@ type work struct {
 	compiled *workload
 	pools    map[ask]*pool
 	list     []*pool // as they were made
+	latest   *pool   // that a call asked for
 	budget   budget
 	output   average // tokens of answers
 }
@@ -90,22 +90,33 @@ func (r *Router) Apply(now int64, s *Snapshot) {
 
 // adopt takes a new catalog's endpoints and workloads and lets go of what left.
 func (r *Router) adopt(now int64, s *static) {
-	for _, l := range r.current {
+	was := slices.Clone(r.current)
+	for _, l := range was {
 		l.leftAt = now
 	}
 	r.current = r.current[:0]
-	for _, f := range s.facts {
-		r.current = append(r.current, r.meet(f))
+	for i, f := range s.facts {
+		if i < len(was) && was[i].facts == f {
+			r.current = append(r.current, was[i])
+		} else {
+			r.current = append(r.current, r.meet(f))
+		}
 	}
-	for _, l := range r.current {
-		l.leftAt = 0
+	for i, l := range r.current {
+		l.leftAt, l.place = 0, int32(i)
+		l.uses(r.overlay)
 	}
 	r.forget(now)
-	r.order = r.order[:0]
-	r.pools = 0
+	r.hire(now, s)
+}
+
+// hire takes the catalog's workloads.
+func (r *Router) hire(now int64, s *static) {
+	r.order, r.pools = r.order[:0], 0
 	works := make(map[string]*work, len(s.workloads))
-	for name, compiled := range s.workloads {
-		w := r.employ(now, name, compiled)
+	for i := range s.catalog.Workloads {
+		name := s.catalog.Workloads[i].Name
+		w := r.employ(now, name, s.workloads[name])
 		works[name] = w
 		r.order = append(r.order, w)
 		r.pools += len(w.list)
@@ -130,7 +141,7 @@ func (r *Router) meet(f *facts) *learned {
 	if l.facts == f {
 		return l
 	}
-	if l.facts != nil && !reflect.DeepEqual(l.facts.endpoint, f.endpoint) {
+	if l.facts != nil && !f.endpoint.same(l.facts.endpoint) {
 		l.outUntil = 0 // what was missing may be there now
 	}
 	l.facts = f
@@ -154,19 +165,20 @@ func (r *Router) hold(name string) *hold {
 	return h
 }
 
-// forget drops endpoints that left a while ago and what they alone held.
+// forget drops endpoints that left a while ago, and holds that nobody uses.
 func (r *Router) forget(now int64) {
-	used := map[*hold]bool{}
-	for k, l := range r.learned {
-		if l.leftAt > 0 && l.inFlight == 0 && now-l.leftAt >= forgotten {
-			r.acquit(l)
-			delete(r.learned, k)
-			continue
+	if len(r.learned) > len(r.current) {
+		for k, l := range r.learned {
+			if l.leftAt > 0 && l.inFlight == 0 && now-l.leftAt >= forgotten {
+				r.acquit(l)
+				delete(r.learned, k)
+				continue
+			}
+			l.uses(r.overlay)
 		}
-		used[l.credential], used[l.quota] = true, true
 	}
 	for name, h := range r.holds {
-		if !used[h] {
+		if h.seen != r.overlay {
 			delete(r.holds, name)
 		}
 	}

@@ -106,7 +106,7 @@ func (r *Router) learn(now int64, s *slot, o Outcome) {
 			s.censored(now, s.asFirstToken(now, s.output))
 		}
 	}
-	if o.Kind != Served && o.Kind != Faulted && o.Kind != TimedOut {
+	if s.outdated() || o.Kind != Served && o.Kind != Faulted && o.Kind != TimedOut {
 		r.tallied(s, func(c *cell) { c.Excluded++ })
 	}
 }
@@ -118,7 +118,7 @@ func (r *Router) served(now int64, s *slot, o Outcome) {
 		r.admit(now, s, int64(ttft))
 	}
 	r.judge(now, s, breaker.Sample{Phase: breaker.Finish})
-	r.tallied(s, func(c *cell) { c.Finished++ })
+	r.evidence(s, func(c *cell) { c.Finished++ })
 	r.verdict(s, breaker.Finish, true)
 	s.sample(now, ttft)
 	if o.HasUsage {
@@ -147,7 +147,7 @@ func (s *slot) answerTokens(o Outcome) int64 {
 func (r *Router) admit(now int64, s *slot, ttft int64) {
 	pace := s.pace(ttft)
 	r.judge(now, s, breaker.Sample{Phase: breaker.Admit, Pace: pace})
-	r.tallied(s, func(c *cell) {
+	r.evidence(s, func(c *cell) {
 		c.Admitted++
 		if pace == breaker.Late {
 			c.Slow++
@@ -175,7 +175,7 @@ func (r *Router) failed(now int64, s *slot) {
 		phase = breaker.Finish
 	}
 	r.judge(now, s, breaker.Sample{Phase: phase, Failed: true})
-	r.tallied(s, func(c *cell) {
+	r.evidence(s, func(c *cell) {
 		if phase == breaker.Admit {
 			c.AdmitFailed++
 		} else {

@@ -2,6 +2,7 @@ package route
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -41,8 +42,33 @@ func TestCompileSharesWhatDidNotChange(t *testing.T) {
 	if s.static.facts[0] == prev.static.facts[0] || s.static.facts[1] != prev.static.facts[1] {
 		t.Error("a changed endpoint is shared, or one that did not change is not")
 	}
-	if s.static.workloads["w0"] == prev.static.workloads["w0"] || s.static.workloads["w1"] != prev.static.workloads["w1"] {
-		t.Error("a workload of a changed endpoint is shared, or another one is not")
+	c.Workloads[1].Attempts.Max++
+	s = made(t, prev, c, nil)
+	if s.static.workloads["w0"] != prev.static.workloads["w0"] || s.static.workloads["w1"] == prev.static.workloads["w1"] {
+		t.Error("a changed workload is shared, or one that did not change is not")
+	}
+}
+
+func TestOtherSizesOrNamesMakeAllWorkloadsAnew(t *testing.T) {
+	prev := made(t, nil, small(), nil)
+	size, name, fewer := small(), small(), small()
+	size.Endpoints[0].ContextWindow = 5000
+	name.Endpoints[5].Name, name.Workloads[2].Tiers[0].Endpoints[1] = "e9", "e9"
+	fewer.Endpoints, fewer.Workloads[2].Tiers[0].Endpoints = fewer.Endpoints[:5], []string{"e4"}
+	for change, c := range map[string]*Catalog{"size": size, "name": name, "number": fewer} {
+		s := made(t, prev, c, nil)
+		for i, w := range c.Workloads {
+			at := s.static.workloads[w.Name]
+			if at == prev.static.workloads[w.Name] {
+				t.Errorf("%s: %s is shared", change, w.Name)
+			}
+			if got := s.static.facts[at.tiers[0][0]].endpoint.Name; got != w.Tiers[0].Endpoints[0] {
+				t.Errorf("%s: tier %d begins with %s", change, i, got)
+			}
+		}
+	}
+	if w := made(t, prev, size, nil).static.workloads["w0"]; !slices.Equal(w.windows, []int64{1000, 5000}) {
+		t.Errorf("windows %d", w.windows)
 	}
 }
 
@@ -166,6 +192,16 @@ func TestABudgetNeverGrowsPastItsReserve(t *testing.T) {
 	b.refill(3615*second, w)
 	if b.tokens != 1.5 || b.affords(2, 1) || !b.affords(1, 1) || b.affords(1, 0.5) {
 		t.Errorf("%g tokens after 15 s", b.tokens)
+	}
+}
+
+func TestARetryFactorFromBeforeTheClocksBaseExpires(t *testing.T) {
+	r := NewRouter()
+	for at, want := range map[int64]float64{-20 * second: 0.25, -30 * second: 1, math.MinInt64 / 2: 1, 0: 0.25} {
+		r.Apply(1, made(t, nil, small(), &Fleet{Workloads: []FleetWorkload{{Name: "w0", At: at, RetryFactor: 0.25}}}))
+		if got := r.retryFactor(5*second, "w0"); got != want {
+			t.Errorf("made at %d: factor %g, want %g", at, got, want)
+		}
 	}
 }
 

@@ -154,11 +154,11 @@ func (r *Router) explainShed(now int64, p *pool, c *Call) *ShedError {
 }
 
 // forbid is the shed of a tenant that may not use the workload.
-func (w *workload) forbid() *ShedError {
+func (s *static) forbid(w *workload) *ShedError {
 	e := &ShedError{Workload: w.spec.Name, Kind: ShedTenant}
 	for _, tier := range w.tiers {
-		for _, p := range tier {
-			e.add(p.facts.endpoint.Name, ReasonTenant)
+		for _, at := range tier {
+			e.add(s.facts[at].endpoint.Name, ReasonTenant)
 		}
 	}
 	return e

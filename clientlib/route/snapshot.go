@@ -1,7 +1,6 @@
 package route
 
 import (
-	"slices"
 	"strings"
 )
 
@@ -23,8 +22,8 @@ type Snapshot struct {
 type static struct {
 	catalog    *Catalog
 	vocabulary *vocabulary
-	facts      []*facts // by name
-	byName     map[string]*facts
+	facts      []*facts         // by name
+	index      map[string]int32 // of facts, by name
 	workloads  map[string]*workload
 	tenants    map[string]*tenant // none: all are the default one
 	policies   map[string]*tenant // by policy
@@ -58,21 +57,49 @@ func compileStatic(prev *static, c *Catalog, l Local) (*static, error) {
 		return prev, nil
 	}
 	var f faults
-	check(c, &f)
-	v := words(c, &f)
-	if err := f.err(); err != nil {
-		return nil, err
+	st := &static{catalog: c, vocabulary: words(c, &f), workloads: make(map[string]*workload, len(c.Workloads))}
+	if prev != nil && !prev.vocabulary.equal(st.vocabulary) {
+		prev = nil // its sets mean something else
 	}
-	st := &static{catalog: c, vocabulary: v, byName: map[string]*facts{}, workloads: map[string]*workload{}}
-	st.facts = compileFacts(prev, c, v, l.Usable)
-	for _, f := range st.facts {
-		st.byName[f.endpoint.Name] = f
+	st.facts = compileFacts(prev, st, l.Usable, &f)
+	if !st.fits(prev) {
+		prev = nil
+		st.index = make(map[string]int32, len(st.facts))
+		for i := range st.facts {
+			st.index[st.facts[i].endpoint.Name] = int32(i)
+		}
 	}
-	st.compileTenants(c)
-	for i := range c.Workloads {
-		st.workloads[c.Workloads[i].Name] = compileWorkload(prev, st, &c.Workloads[i])
+	st.compileWorkloads(prev, &f)
+	st.compileTenants(&f)
+	checkOverrides(c, &f)
+	return st, f.err()
+}
+
+// of finds an endpoint's facts, or nil.
+func (s *static) of(name string) *facts {
+	if s == nil {
+		return nil
 	}
-	return st, nil
+	if i, ok := s.index[name]; ok {
+		return s.facts[i]
+	}
+	return nil
+}
+
+// fits tells whether what prev made of workloads holds for these endpoints too: the same
+// names, and the same sizes. It takes over the index then.
+func (s *static) fits(prev *static) bool {
+	if prev == nil || len(prev.facts) != len(s.facts) {
+		return false
+	}
+	for i, f := range s.facts {
+		e, was := f.endpoint, prev.facts[i].endpoint
+		if e != was && (e.Name != was.Name || e.ContextWindow != was.ContextWindow || e.MaxOutputTokens != was.MaxOutputTokens) {
+			return false
+		}
+	}
+	s.index = prev.index
+	return true
 }
 
 // usable tells whether this process can still use what it could.
@@ -85,7 +112,9 @@ func (s *static) usable(usable func(*Endpoint) Reason) bool {
 	return true
 }
 
-func (s *static) compileTenants(c *Catalog) {
+func (s *static) compileTenants(f *faults) {
+	c := s.catalog
+	checkTenants(c, f)
 	s.tenants, s.policies = map[string]*tenant{}, map[string]*tenant{}
 	for i := range c.Tenants {
 		t := &tenant{spec: &c.Tenants[i], compliance: s.vocabulary.compliance.set(c.Tenants[i].Compliance)}
@@ -103,15 +132,16 @@ func (s *Snapshot) overlay(prev *Snapshot, locality string) {
 	}
 	for i := range s.fleet.Endpoints {
 		e := &s.fleet.Endpoints[i]
-		at, ok := slices.BinarySearchFunc(s.static.facts, e.Name, func(f *facts, name string) int {
-			return strings.Compare(f.endpoint.Name, name)
-		})
-		if ok && s.static.facts[at].endpoint.Identity == e.Identity {
-			w := compileWord(e, locality)
-			s.words[at] = &w
-			if prev != nil && prev.static == s.static && prev.words[at] != nil && *prev.words[at] == w {
-				s.words[at] = prev.words[at]
-			}
+		at, ok := s.static.index[e.Name]
+		if !ok || s.static.facts[at].endpoint.Identity != e.Identity {
+			continue
+		}
+		w := compileWord(e, locality)
+		if prev != nil && int(at) < len(prev.words) && prev.words[at] != nil && *prev.words[at] == w {
+			s.words[at] = prev.words[at]
+		} else {
+			kept := w
+			s.words[at] = &kept
 		}
 	}
 	s.retry = make(map[string]FleetWorkload, len(s.fleet.Workloads))
@@ -132,9 +162,9 @@ func (s *Snapshot) Fleet() *Fleet { return s.fleet }
 // Static is the answer of a workload's contract for one endpoint, before any request,
 // for any tenant.
 func (s *Snapshot) Static(workload, endpoint string) Reason {
-	w, f := s.static.workloads[workload], s.static.byName[endpoint]
+	w, f := s.static.workloads[workload], s.static.of(endpoint)
 	if w == nil || f == nil {
 		return ReasonUnsupported
 	}
-	return w.admits(f, &ask{apis: w.apis}, nil)
+	return w.allows(f)
 }

@@ -2,6 +2,7 @@ package route_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/pointsman/pointsman/clientlib/route"
@@ -9,7 +10,7 @@ import (
 
 // large is a catalog of n endpoints, each in every one of so many workloads.
 func large(n, workloads int) *route.Catalog {
-	s := newStory()
+	s := newStage()
 	tier := route.Tier{Name: "all"}
 	for i := range n {
 		name := fmt.Sprintf("e%04d", i)
@@ -18,7 +19,11 @@ func large(n, workloads int) *route.Catalog {
 	}
 	w := s.workload(parse("workload w tiers=t:a requires=tools regions=eu"))
 	for i := range workloads {
-		w.Name, w.Tiers = fmt.Sprintf("w%03d", i), []route.Tier{tier}
+		own := route.Tier{Name: "all"} // as decoded, workloads share no memory
+		for _, name := range tier.Endpoints {
+			own.Endpoints = append(own.Endpoints, strings.Clone(name))
+		}
+		w.Name, w.Tiers = fmt.Sprintf("w%03d", i), []route.Tier{own}
 		s.catalog.Workloads = append(s.catalog.Workloads, w)
 	}
 	s.catalog.Version.Generation = 1
@@ -42,21 +47,64 @@ func TestSnapshotTellsWhatItWasMadeOf(t *testing.T) {
 	}
 }
 
+// overlay has a row for each of n endpoints; the first few are of another time.
+func overlay(n, few int) *route.Fleet {
+	f := &route.Fleet{}
+	for i := range n {
+		at := int64(1_000_000)
+		if i < few {
+			at++
+		}
+		f.Endpoints = append(f.Endpoints, route.FleetEndpoint{
+			Name: fmt.Sprintf("e%04d", i), Identity: uint64(i + 1), At: at, Speed: 1, Loads: []route.FleetLoad{{InFlight: uint64(i)}},
+		})
+	}
+	return f
+}
+
 func BenchmarkCompile(b *testing.B) {
-	c := large(1000, 200)
-	prev := compile(b, nil, c, nil)
-	again := large(1000, 200)
+	c, f := large(1000, 200), overlay(1000, 0)
+	prev := compile(b, nil, c, f)
+	again, changed, few := large(1000, 200), large(1000, 200), overlay(1000, 20)
+	changed.Endpoints[7].Weight++
+	for _, v := range []struct {
+		name string
+		run  func()
+	}{
+		{"cold", func() { compile(b, nil, c, f) }},
+		{"unchanged", func() { compile(b, prev, again, f) }},
+		{"endpoint", func() { compile(b, prev, changed, f) }},
+		{"overlay", func() { compile(b, prev, c, few) }},
+	} {
+		b.Run(v.name, func(b *testing.B) {
+			for b.Loop() {
+				v.run()
+			}
+		})
+	}
+}
+
+// BenchmarkApply changes one endpoint, or the overlay of twenty, to and fro.
+func BenchmarkApply(b *testing.B) {
+	c, f := large(1000, 200), overlay(1000, 0)
+	prev := compile(b, nil, c, f)
 	changed := large(1000, 200)
 	changed.Endpoints[7].Weight++
-	for name, run := range map[string]func(){
-		"cold":      func() { compile(b, nil, c, nil) },
-		"fleet":     func() { compile(b, prev, c, &route.Fleet{}) },
-		"unchanged": func() { compile(b, prev, again, nil) },
-		"endpoint":  func() { compile(b, prev, changed, nil) },
+	for _, v := range []struct {
+		name string
+		next *route.Snapshot
+	}{
+		{"endpoint", compile(b, prev, changed, f)},
+		{"overlay", compile(b, prev, c, overlay(1000, 20))},
 	} {
-		b.Run(name, func(b *testing.B) {
+		b.Run(v.name, func(b *testing.B) {
+			r, now := route.NewRouter(), int64(1)
+			r.Apply(now, prev)
+			b.ReportAllocs()
 			for b.Loop() {
-				run()
+				now++
+				r.Apply(now, v.next)
+				r.Apply(now, prev)
 			}
 		})
 	}

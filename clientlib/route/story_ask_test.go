@@ -10,7 +10,7 @@ import (
 )
 
 // ask answers the questions: what stands, what happened, what would happen.
-func (s *story) ask(a args) string {
+func (s *stage) ask(a args) string {
 	switch a.words[0] {
 	case "events":
 		return s.events()
@@ -33,7 +33,7 @@ func (s *story) ask(a args) string {
 func number(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }
 
 // failure is an error with its facts.
-func (s *story) failure(err error) string {
+func (s *stage) failure(err error) string {
 	out := err.Error()
 	var shed *route.ShedError
 	var end *route.EndError
@@ -46,7 +46,7 @@ func (s *story) failure(err error) string {
 	return out
 }
 
-func (s *story) events() string {
+func (s *stage) events() string {
 	out := ""
 	for _, e := range s.router.Events(nil) {
 		out += e.Kind.String()
@@ -78,7 +78,7 @@ func (s *story) events() string {
 	return out
 }
 
-func (s *story) report() string {
+func (s *stage) report() string {
 	r := s.router.Report(s.now)
 	out := ""
 	for _, row := range r.Rows {
@@ -96,7 +96,7 @@ func (s *story) report() string {
 	return out
 }
 
-func (s *story) explain(a args) string {
+func (s *stage) explain(a args) string {
 	x := s.router.Explain(s.now, a.word(1), s.request(a))
 	var out strings.Builder
 	if x.Panic {

@@ -11,7 +11,7 @@ import (
 )
 
 // declare takes the lines that describe a catalog, a fleet, or this process.
-func (s *story) declare(a args) bool {
+func (s *stage) declare(a args) bool {
 	switch a.words[0] {
 	case "endpoint":
 		replace(&s.catalog.Endpoints, s.endpoint(a), func(e route.Endpoint) string { return e.Name })
@@ -52,7 +52,7 @@ func replace[T any](all *[]T, v T, name func(T) string) {
 	*all = append(*all, v)
 }
 
-func (s *story) endpoint(a args) route.Endpoint {
+func (s *stage) endpoint(a args) route.Endpoint {
 	e := route.Endpoint{
 		Name: a.word(1), Identity: uint64(a.int("identity", 1)), Model: "m", Artifact: "m@1", WireModel: "m",
 		APIs: []string{"chat"}, Capabilities: []string{"stream", "tools"}, Compliance: a.list("compliance"),
@@ -99,7 +99,7 @@ func price(usd string) money.Pico {
 	return p
 }
 
-func (s *story) workload(a args) route.Workload {
+func (s *stage) workload(a args) route.Workload {
 	w := route.Workload{
 		Name: a.word(1), Unusable: a.values["unusable"], APIs: []string{"chat"}, Strategy: route.P2C,
 		MoneyPerMS: money.Nano(a.int("money_per_ms", 0)), Whole: a.is("whole"), FilterElsewhere: a.is("filter_elsewhere"),
@@ -140,7 +140,7 @@ func override(a args) route.Override {
 }
 
 // declareFleet: "fleet row E …", "fleet breaker E …", "fleet retry W …", "fleet none".
-func (s *story) declareFleet(a args) bool {
+func (s *stage) declareFleet(a args) bool {
 	switch a.word(1) {
 	case "none":
 		s.fleet = route.Fleet{}
@@ -190,7 +190,7 @@ func phaseName(p breaker.Phase) string {
 	return "admit"
 }
 
-func (s *story) permit(a args) route.Permit {
+func (s *stage) permit(a args) route.Permit {
 	return route.Permit{
 		Number: uint64(a.int("number", 1)), Endpoint: a.word(1), Identity: uint64(a.int("identity", 1)), Class: class(a),
 		Phase: phaseNames[a.values["phase"]], Round: uint64(a.int("round", 1)), UseBy: a.time("use_by", s.now+2_000_000),

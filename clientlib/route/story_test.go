@@ -1,74 +1,26 @@
 package route_test
 
 import (
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/pointsman/pointsman/clientlib/route"
+	"github.com/pointsman/pointsman/test/story"
 )
-
-var rewrite = flag.Bool("rewrite", false, "write the answers that the stories got")
 
 const vectors = "../../test/vectors/"
 
 // The format is in test/vectors/README.md.
 func TestStories(t *testing.T) {
-	files, err := filepath.Glob(vectors + "stories/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("stories: %v, %v", files, err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) { tell(t, file) })
-	}
+	story.Run(t, vectors+"stories/*.txt", func(*testing.T) func(string) string { return story.Lines(newStage().run) })
 }
 
-func tell(t *testing.T, file string) {
-	src, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := newStory()
-	var got strings.Builder
-	for i, block := range strings.Split(strings.TrimSpace(string(src)), "\n\n") {
-		if i > 0 {
-			got.WriteString("\n")
-		}
-		commands, _, asks := strings.Cut(block+"\n", "----\n")
-		got.WriteString(commands)
-		var answer strings.Builder
-		for line := range strings.Lines(commands) {
-			if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
-				answer.WriteString(s.run(line))
-			}
-		}
-		if asks {
-			got.WriteString("----\n" + answer.String())
-		} else if answer.Len() > 0 {
-			t.Errorf("%s: block %d answers %q, and nothing asks", file, i, answer.String())
-		}
-	}
-	if *rewrite {
-		if err := os.WriteFile(file, []byte(got.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if diff := cmp.Diff(string(src), got.String()); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", file, diff)
-	}
-}
-
-// story is one router and what was declared so far.
-type story struct {
+// stage is one router and what was declared so far.
+type stage struct {
 	now      int64
 	seed     uint32
 	catalog  route.Catalog
@@ -85,8 +37,8 @@ type running struct {
 	attempt route.Attempt
 }
 
-func newStory() *story {
-	s := &story{now: 1_000_000, router: route.NewRouter(), calls: map[string]*running{}, unusable: map[string]route.Reason{}}
+func newStage() *stage {
+	s := &stage{now: 1_000_000, router: route.NewRouter(), calls: map[string]*running{}, unusable: map[string]route.Reason{}}
 	s.local.Usable = func(e *route.Endpoint) route.Reason { return s.unusable[e.Name] }
 	return s
 }
@@ -167,7 +119,7 @@ func micros(v string) int64 {
 func show(us int64) string { return (time.Duration(us) * time.Microsecond).String() }
 
 // run does one line and answers with lines.
-func (s *story) run(line string) string {
+func (s *stage) run(line string) string {
 	a := parse(line)
 	if s.declare(a) {
 		return ""
@@ -195,7 +147,7 @@ func (s *story) run(line string) string {
 	return s.ask(a)
 }
 
-func (s *story) apply() string {
+func (s *stage) apply() string {
 	c := s.catalog // a copy: a snapshot's catalog never changes
 	c.Endpoints, c.Workloads = slices.Clone(c.Endpoints), slices.Clone(c.Workloads)
 	c.Tenants, c.Overrides = slices.Clone(c.Tenants), slices.Clone(c.Overrides)
@@ -210,19 +162,20 @@ func (s *story) apply() string {
 	return "ok\n"
 }
 
-func (s *story) request(a args) route.Request {
+func (s *stage) request(a args) route.Request {
 	return route.Request{
 		Tenant: a.values["tenant"], API: a.values["api"], Needs: a.list("needs"), Stream: a.is("stream"),
 		Input: a.int("input", 0), MaxOutput: a.int("output", 0), Deadline: a.time("deadline", 0),
+		Attempts: a.int("attempts", 0),
 	}
 }
 
-func (s *story) chance(a args) uint32 {
+func (s *stage) chance(a args) uint32 {
 	s.seed = uint32(a.int("seed", int64(s.seed)+1))
 	return s.seed
 }
 
-func (s *story) next(a args) string {
+func (s *stage) next(a args) string {
 	name := a.word(1)
 	if a.words[0] == "pick" {
 		s.calls[name] = &running{call: s.router.Begin(s.now, a.word(2), s.request(a))}
@@ -249,7 +202,7 @@ func (s *story) next(a args) string {
 
 // spread picks so many times and tells how often each endpoint came. Every call is
 // abandoned at once, or held with "hold".
-func (s *story) spread(a args) string {
+func (s *stage) spread(a args) string {
 	counts := map[string]int{}
 	s.seed = uint32(a.int("seed", int64(s.seed)+1)) - 1
 	for range a.int("n", 1000) {
@@ -277,7 +230,7 @@ func (s *story) spread(a args) string {
 	return out
 }
 
-func (s *story) mark(a args) string {
+func (s *stage) mark(a args) string {
 	r := s.calls[a.word(1)]
 	done := false
 	switch a.words[0] {

@@ -61,6 +61,16 @@ func (r *Router) tallied(s *slot, change func(*cell)) {
 	}
 }
 
+// evidence is what the fleet judges by. Of an attempt that was picked before the fleet's
+// latest ramp there is none: the leader could only tell it apart by dropping the interval.
+func (r *Router) evidence(s *slot, change func(*cell)) {
+	if !s.outdated() {
+		r.tallied(s, change)
+	}
+}
+
+func (s *slot) outdated() bool { return s.learned.breaker.Outdated(s.classes, s.round) }
+
 func (r *Router) gauge(s *slot, inFlight, pending, tokens int64) {
 	r.tallied(s, func(c *cell) {
 		c.inFlight += inFlight

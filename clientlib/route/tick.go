@@ -60,7 +60,7 @@ func (r *Router) watch(now int64, id int32, s *slot) {
 	}
 	s.late = true
 	r.urgent = true
-	r.tallied(s, func(c *cell) { c.Slow++ })
+	r.evidence(s, func(c *cell) { c.Slow++ })
 	r.changed(now, s.learned, s.learned.breaker.Overdue(now, r.chance.draw(), s.classes, s.round))
 	r.verdict(s, breaker.Admit, false)
 }

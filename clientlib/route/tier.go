@@ -13,7 +13,7 @@ const (
 	panicBelow  = 0.5     // of the pool's share eligible
 	drift       = 0.05    // of a share: the table is built anew
 	sparse      = 0.25    // of a tier ineligible: they leave the table
-	refreshLast = 100_000 // µs a pool's standing is used for
+	refreshLast = 100_000 // µs a pool's standing is used for while time moves it
 	medianLast  = second  // and its median
 )
 
@@ -45,7 +45,7 @@ func (r *Router) refresh(now int64, p *pool) {
 	if now-p.sumAt >= medianLast || p.overlay != r.overlay {
 		p.median, p.sumAt = r.medianOf(p), now
 	}
-	p.overlay, p.changes, p.dueAt = r.overlay, r.changes, now+refreshLast
+	p.overlay, p.changes, p.dueAt = r.overlay, r.changes, now+medianLast
 	var total, strict float64
 	for i := range p.members {
 		m := &p.members[i]
@@ -56,11 +56,27 @@ func (r *Router) refresh(now int64, p *pool) {
 		if m.standing.reason == Pass {
 			strict += m.base
 		}
+		p.dueAt = min(p.dueAt, m.movesAt(now))
 	}
 	r.alarm(now, p, strict < panicBelow*total)
 	for i := range p.tiers {
 		r.weigh(now, p, &p.tiers[i])
 	}
+	if p.restless() {
+		p.dueAt = min(p.dueAt, now+refreshLast)
+	}
+}
+
+// movesAt is when time alone may change a member's share or standing; all else that does
+// is a change that the router sees.
+func (m *member) movesAt(now int64) int64 {
+	switch o := &m.facts.orders; {
+	case m.standing.reason != Pass || m.share != m.base || now < max(o.weightTo, o.forcedTo):
+		return now + refreshLast
+	case m.word.fresh(now):
+		return m.word.at + silence
+	}
+	return forever
 }
 
 // alarm switches the panic rule when there are soft trips to ignore.

@@ -1,39 +1,17 @@
 package route_test
 
 import (
-	"os"
 	"strconv"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/pointsman/pointsman/clientlib/route"
+	"github.com/pointsman/pointsman/test/story"
 )
 
 // Each line of the file: arguments, "=", the answer.
 func TestDrawsAreThoseOfTheVectors(t *testing.T) {
-	src, err := os.ReadFile(vectors + "draw.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got strings.Builder
-	for line := range strings.Lines(string(src)) {
-		question, _, ok := strings.Cut(line, "=")
-		if !ok || line[0] == '#' {
-			got.WriteString(line)
-			continue
-		}
-		got.WriteString(question + "= " + answer(strings.Fields(question)) + "\n")
-	}
-	if *rewrite {
-		if err := os.WriteFile(vectors+"draw.txt", []byte(got.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if diff := cmp.Diff(string(src), got.String()); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	story.Table(t, vectors+"draw.txt", func(question string) string { return answer(strings.Fields(question)) })
 }
 
 func answer(q []string) string {

@@ -2,7 +2,6 @@ package route
 
 import (
 	"math"
-	"reflect"
 	"slices"
 )
 
@@ -12,61 +11,67 @@ type workload struct {
 	requires   set
 	apis       set
 	compliance set
-	tiers      [][]place
-	windows    []int64 // distinct context windows, ascending
-	caps       []int64 // distinct output caps, ascending
+	tiers      [][]int32 // indices of facts, ascending: by name
+	windows    []int64   // distinct context windows, ascending
+	caps       []int64   // distinct output caps, ascending
 }
 
-// place is one endpoint in a tier.
-type place struct {
-	facts  *facts
-	reason Reason // of the contract, before any request
+func (s *static) compileWorkloads(prev *static, f *faults) {
+	seen := map[string]bool{}
+	for i := range s.catalog.Workloads {
+		w := &s.catalog.Workloads[i]
+		f.unique("workloads", seen, w.Name)
+		s.workloads[w.Name] = compileWorkload(prev, s, w, f)
+	}
 }
 
-func compileWorkload(prev, s *static, spec *Workload) *workload {
-	w := &workload{spec: spec, tiers: make([][]place, len(spec.Tiers))}
+// compileWorkload returns what prev made of the same workload; prev is nil when that was
+// of other endpoints.
+func compileWorkload(prev, s *static, spec *Workload, f *faults) *workload {
+	if prev != nil {
+		if was := prev.workloads[spec.Name]; was != nil && was.spec.same(spec) {
+			return was
+		}
+	}
+	kept := *spec // the compiled workload outlives the catalog that it came with
+	w := &workload{spec: &kept, tiers: make([][]int32, len(spec.Tiers))}
 	w.requires = s.vocabulary.capabilities.set(spec.Contract.Requires)
 	w.apis = s.vocabulary.apis.set(spec.APIs)
 	w.compliance = s.vocabulary.compliance.set(spec.Contract.Compliance)
 	if spec.Unusable != "" {
 		return w
 	}
-	if was := w.before(prev, s); was != nil {
-		return was
-	}
-	every := ask{apis: w.apis}
-	for i, t := range spec.Tiers {
-		names := slices.Clone(t.Endpoints)
-		slices.Sort(names)
-		names = slices.Compact(names)
-		w.tiers[i] = make([]place, 0, len(names))
-		for _, name := range names {
-			f := s.byName[name]
-			w.tiers[i] = append(w.tiers[i], place{f, w.admits(f, &every, nil)})
-			w.windows = note(w.windows, f.endpoint.ContextWindow)
-			w.caps = note(w.caps, f.endpoint.MaxOutputTokens)
+	for i := range spec.Tiers {
+		w.tiers[i] = s.places(spec, &spec.Tiers[i], f)
+		for _, at := range w.tiers[i] {
+			w.windows = note(w.windows, s.facts[at].endpoint.ContextWindow)
+			w.caps = note(w.caps, s.facts[at].endpoint.MaxOutputTokens)
 		}
 	}
+	checkWorkload(spec, f)
 	return w
 }
 
-// before is what prev made of the same workload and the same endpoints, or nil.
-func (w *workload) before(prev, s *static) *workload {
-	if prev == nil || prev.workloads[w.spec.Name] == nil || !prev.vocabulary.equal(s.vocabulary) {
-		return nil
-	}
-	was := prev.workloads[w.spec.Name]
-	if was.spec != w.spec && !reflect.DeepEqual(was.spec, w.spec) {
-		return nil
-	}
-	for _, tier := range was.tiers {
-		for _, p := range tier {
-			if s.byName[p.facts.endpoint.Name] != p.facts {
-				return nil
-			}
+// places finds a tier's endpoints.
+func (s *static) places(w *Workload, t *Tier, f *faults) []int32 {
+	all := make([]int32, 0, len(t.Endpoints))
+	for _, name := range t.Endpoints {
+		if at, ok := s.index[name]; ok {
+			all = append(all, at)
+		} else {
+			f.add("workloads[%q].tiers[%q].endpoints: no endpoint %q", w.Name, t.Name, name)
 		}
 	}
-	return was
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// size counts the endpoints of all tiers.
+func (w *workload) size() (n int) {
+	for _, places := range w.tiers {
+		n += len(places)
+	}
+	return n
 }
 
 // note keeps distinct sizes, ascending.

@@ -20,6 +20,7 @@ type Breaker struct {
 	held    ClassSet // by the fleet
 	word    uint64   // the fleet's latest round
 	heard   [Classes]uint64
+	ramps   [Classes]uint64 // the own round when the fleet's latest ramp was heard of
 	lanes   [Classes]*lane
 }
 
@@ -73,7 +74,8 @@ func (b *Breaker) Refuses(classes ClassSet) (refuses, soft bool) {
 }
 
 // Record counts a sample in every class and judges at once. draw is any 32 random bits.
-// A sample of a round before a trip or closing of one of its classes moves nothing.
+// A sample of a round before a trip or closing of one of its classes moves nothing, but
+// that it may harden a soft trip.
 func (b *Breaker) Record(now int64, draw uint32, s Sample) (ch Change) {
 	if b.policy == nil {
 		return ch
@@ -82,6 +84,7 @@ func (b *Breaker) Record(now int64, draw uint32, s Sample) (ch Change) {
 		return ch
 	}
 	if b.moot(s) {
+		ch.Opened = b.harden(now, draw, s)
 		return ch
 	}
 	for c := range Classes {

@@ -47,6 +47,9 @@ type at struct {
 // judge opens what the latest evidence of these classes explains, the widest first: when
 // Any opens, the rest is moot.
 func (b *Breaker) judge(now int64, draw uint32, classes ClassSet, p Phase) ClassSet {
+	if b.clean(classes, p) {
+		return 0
+	}
 	var causes [Classes]cause
 	var opened ClassSet
 	for c := range Classes {
@@ -72,6 +75,16 @@ func (b *Breaker) judge(now int64, draw uint32, classes ClassSet, p Phase) Class
 	return opened
 }
 
+// clean tells that nothing speaks against a phase of these classes: mostly that ends it.
+func (b *Breaker) clean(classes ClassSet, p Phase) bool {
+	for c := range Classes {
+		if classes.Has(c) && !b.lane(c).clean(p) {
+			return false
+		}
+	}
+	return true
+}
+
 // crossing is the first rule that a key's evidence meets: a hard one unless it is open
 // hard already, a soft one only while it is closed.
 func (b *Breaker) crossing(now int64, a at) cause {
@@ -80,16 +93,40 @@ func (b *Breaker) crossing(now int64, a at) cause {
 	if k.open && !k.soft {
 		return cause{}
 	}
-	if _, run := k.run.Counts(now); b.policy.Consecutive > 0 && run >= b.policy.Consecutive {
-		return cause{rule: inARow, slow: true, bad: run}
-	}
-	if c := b.over(now, &k.counts, cause{rule: tooMany}); c.rule != none {
+	if c := b.failing(now, k); c.rule != none {
 		return c
 	}
 	if a.phase == Admit && !k.open && b.policy.TTFTLimit > 0 {
 		return b.over(now, &l.pace, cause{rule: tooLate})
 	}
 	return cause{}
+}
+
+// failing is the first hard rule that a key's evidence meets.
+func (b *Breaker) failing(now int64, k *key) cause {
+	if _, run := k.run.Counts(now); b.policy.Consecutive > 0 && run >= b.policy.Consecutive {
+		return cause{rule: inARow, slow: true, bad: run}
+	}
+	return b.over(now, &k.counts, cause{rule: tooMany})
+}
+
+// harden counts a result that is older than a soft trip for that trip alone, and makes it
+// a hard one when the rules for failures say so: what hangs is late first, and fails later.
+func (b *Breaker) harden(now int64, draw uint32, s Sample) ClassSet {
+	if b.hard&s.Classes != 0 {
+		return 0 // that explains it
+	}
+	for a, k := range b.tripped(s.Classes) {
+		if a.phase != s.Phase || s.Round < k.before {
+			continue
+		}
+		k.add(now, !s.Failed)
+		if c := b.failing(now, k); c.rule != none {
+			b.open(now, draw, a, c)
+			return a.class.Set()
+		}
+	}
+	return 0
 }
 
 // over judges both windows by one rule.

@@ -15,10 +15,10 @@ type lane struct {
 
 // key is one phase of a class.
 type key struct {
-	since  uint64 // samples of older rounds move nothing
+	since uint64 // samples of older rounds move nothing
+	trip
 	counts pair
 	run    window.Window // failures since the last success
-	trip
 }
 
 // pair is a fast and a slow window over the same evidence; either opens.
@@ -34,6 +34,8 @@ func (p *pair) add(now int64, ok bool) {
 }
 
 func (p *pair) clear() { p.fast.Clear(); p.slow.Clear() }
+
+func (p *pair) clean() bool { return p.fast.Clean() && p.slow.Clean() }
 
 func (p *pair) subtract(part *pair) {
 	p.fast.Subtract(&part.fast)
@@ -71,16 +73,25 @@ func (l *lane) resize(p *Policy) {
 
 // add counts a sample of this class.
 func (l *lane) add(now int64, s Sample) {
-	k := &l.keys[s.Phase]
-	k.counts.add(now, !s.Failed)
-	if s.Failed {
-		k.run.Add(now, 0, 1)
-	} else {
-		k.run.Clear()
-	}
+	l.keys[s.Phase].add(now, !s.Failed)
 	if s.Phase == Admit && s.Pace != NoPace {
 		l.pace.add(now, s.Pace == OnTime)
 	}
+}
+
+func (k *key) add(now int64, ok bool) {
+	k.counts.add(now, ok)
+	if ok {
+		k.run.Clear()
+	} else {
+		k.run.Add(now, 0, 1)
+	}
+}
+
+// clean tells that nothing speaks against a phase.
+func (l *lane) clean(p Phase) bool {
+	k := &l.keys[p]
+	return k.run.Clean() && k.counts.clean() && (p != Admit || l.pace.clean())
 }
 
 // forget empties what a phase was judged by.

@@ -1,75 +1,30 @@
 package breaker
 
 import (
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/pointsman/pointsman/test/story"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write the answers that the stories got")
-
-// A story is blocks of command lines, "----", the answer, and an empty line. See
-// (*story).run for the commands.
+// See (*stage).run for the commands.
 func TestStories(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("stories: %v, %v", files, err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) { tell(t, file) })
-	}
+	story.Run(t, "testdata/*.txt", func(*testing.T) func(string) string { return story.Lines(newStage().run) })
 }
 
-func tell(t *testing.T, file string) {
-	src, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := newStory()
-	var got strings.Builder
-	for i, block := range strings.Split(strings.TrimSpace(string(src)), "\n\n") {
-		if i > 0 {
-			got.WriteString("\n")
-		}
-		commands, _, asks := strings.Cut(block+"\n", "----\n")
-		got.WriteString(commands)
-		if !asks {
-			continue
-		}
-		got.WriteString("----\n")
-		for line := range strings.Lines(commands) {
-			if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
-				got.WriteString(s.run(line))
-			}
-		}
-	}
-	if *rewrite {
-		if err := os.WriteFile(file, []byte(got.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if diff := cmp.Diff(string(src), got.String()); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", file, diff)
-	}
-}
-
-type story struct {
+// stage is one breaker with a clock.
+type stage struct {
 	b      Breaker
 	now    time.Duration
 	rounds map[string]uint64
 	draw   uint32
 }
 
-func newStory() *story {
-	s := &story{rounds: map[string]uint64{}}
+func newStage() *stage {
+	s := &stage{rounds: map[string]uint64{}}
 	s.b.SetPolicy(&Policy{
 		Window: 5e6, SlowWindow: 60e6, MinSamples: 20, Consecutive: 5, FailureRatio: 0.5,
 		Cooldown: 5e6, CooldownMax: 120e6, Probes: 3,
@@ -77,10 +32,10 @@ func newStory() *story {
 	return s
 }
 
-func (s *story) us() int64 { return s.now.Microseconds() }
+func (s *stage) us() int64 { return s.now.Microseconds() }
 
 // run obeys one line: a verb, then arguments, some of them name=value.
-func (s *story) run(line string) string {
+func (s *stage) run(line string) string {
 	words := strings.Fields(line)
 	args := map[string]string{}
 	for _, w := range words[1:] {
@@ -122,7 +77,7 @@ func (s *story) run(line string) string {
 	return ""
 }
 
-func (s *story) policy(args map[string]string) string {
+func (s *stage) policy(args map[string]string) string {
 	p := *s.b.policy
 	durations := map[string]*int64{
 		"window": &p.Window, "slow_window": &p.SlowWindow, "ttft_limit": &p.TTFTLimit,
@@ -146,7 +101,7 @@ func (s *story) policy(args map[string]string) string {
 }
 
 // samples records n of a kind; mixed: one failure after each success.
-func (s *story) samples(kind string, args map[string]string) (out string) {
+func (s *stage) samples(kind string, args map[string]string) (out string) {
 	n, every := 1, time.Duration(0)
 	if v, ok := args["n"]; ok {
 		n, _ = strconv.Atoi(v)
@@ -180,7 +135,7 @@ func (s *story) samples(kind string, args map[string]string) (out string) {
 	return out
 }
 
-func (s *story) changed(ch Change) (out string) {
+func (s *stage) changed(ch Change) (out string) {
 	if ch.Opened != 0 {
 		out += fmt.Sprintf("%v opened %s\n", s.now, names(ch.Opened))
 	}
@@ -190,7 +145,7 @@ func (s *story) changed(ch Change) (out string) {
 	return out
 }
 
-func (s *story) probe(name string, set ClassSet) string {
+func (s *stage) probe(name string, set ClassSet) string {
 	round, ok := s.b.Probe(s.us(), set)
 	if !ok {
 		return fmt.Sprintf("%v no probe before %v\n", s.now, time.Duration(s.b.Until(set))*time.Microsecond)
@@ -199,7 +154,7 @@ func (s *story) probe(name string, set ClassSet) string {
 	return fmt.Sprintf("%v probe\n", s.now)
 }
 
-func (s *story) fleet(words []string) string {
+func (s *stage) fleet(words []string) string {
 	standing := map[string]Standing{"free": Free, "held": Held, "ramping": Ramping, "lost": Lost}
 	w := Word{Standing: standing[words[1]]}
 	for c := range Classes {
@@ -213,12 +168,12 @@ func (s *story) fleet(words []string) string {
 	return s.changed(s.b.Fleet(s.us(), s.draw, w))
 }
 
-func (s *story) refuses(set ClassSet) string {
+func (s *stage) refuses(set ClassSet) string {
 	refuses, soft := s.b.Refuses(set)
 	return fmt.Sprintf("%s: refuses %v, soft %v\n", names(set), refuses, soft)
 }
 
-func (s *story) trips() (out string) {
+func (s *stage) trips() (out string) {
 	for _, t := range s.b.Trips(nil) {
 		kind := "hard"
 		if t.Soft {

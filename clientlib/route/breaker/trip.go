@@ -13,6 +13,7 @@ const (
 type trip struct {
 	open    bool
 	soft    bool
+	before  uint64 // what since was: a soft trip hears results from then on
 	cause   cause
 	word    uint64 // the fleet's round when it opened
 	until   int64
@@ -29,6 +30,7 @@ func (t *trip) probedBy(round uint64) bool { return t.open && t.probe == round &
 func (b *Breaker) open(now int64, draw uint32, a at, c cause) {
 	k := &b.lane(a.class).keys[a.phase]
 	if !k.open {
+		k.before = k.since
 		k.steps = int(max(int64(k.steps)-(now-k.healthy)/minute, 0))
 	}
 	if !k.open || now >= k.until {

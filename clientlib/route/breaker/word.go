@@ -44,7 +44,9 @@ func (b *Breaker) Fleet(now int64, draw uint32, w Word) (ch Change) {
 		b.held |= w.Class.Set()
 		b.hear(w)
 	case Ramping:
-		b.hear(w)
+		if b.hear(w) {
+			b.ramps[w.Class] = b.round
+		}
 		ch.Closed = b.clear(now, covered(w.Class), w.Round)
 	case Free:
 		ch.Closed = b.clear(now, w.Class.Set(), 0)
@@ -69,9 +71,9 @@ func (b *Breaker) Trips(buf []Trip) []Trip {
 }
 
 // hear makes results from before a newer round of the fleet move nothing.
-func (b *Breaker) hear(w Word) {
+func (b *Breaker) hear(w Word) (news bool) {
 	if w.Round <= b.heard[w.Class] {
-		return
+		return false
 	}
 	b.heard[w.Class] = w.Round
 	b.round++
@@ -83,6 +85,18 @@ func (b *Breaker) hear(w Word) {
 			b.renew(at{Class(c), p})
 		}
 	}
+	return true
+}
+
+// Outdated tells whether an attempt of a round was picked before the fleet's latest ramp
+// of one of its classes: what comes of it is no news of what ramps.
+func (b *Breaker) Outdated(classes ClassSet, round uint64) bool {
+	for c := range Classes {
+		if round < b.ramps[c] && covered(c)&classes != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // clear closes the trips of older rounds of the fleet, and those inherited from it.

@@ -35,8 +35,10 @@ func (w *Window) Add(at int64, ok, failed uint32) {
 		return
 	}
 	w.advance(i)
-	c := w.cells[i%cells]
-	w.set(i, counts{plus(c.ok, ok), plus(c.failed, failed)})
+	c := &w.cells[i%cells]
+	w.sum.take(*c)
+	c.ok, c.failed = plus(c.ok, ok), plus(c.failed, failed)
+	w.sum.add(*c)
 }
 
 // Counts sums what is still inside the window.
@@ -50,6 +52,9 @@ func (w *Window) Counts(now int64) (ok, failed int64) {
 	}
 	return t.ok, t.failed
 }
+
+// Clean tells at once that no failure is inside the window; false may be out of date.
+func (w *Window) Clean() bool { return w.sum.failed == 0 }
 
 // Clear forgets all evidence.
 func (w *Window) Clear() {
@@ -65,8 +70,10 @@ func (w *Window) Subtract(part *Window) {
 		return
 	}
 	for i := max(w.head-cells+1, part.head-cells+1, 0); i <= min(w.head, part.head); i++ {
-		c, p := w.cells[i%cells], part.cells[i%cells]
-		w.set(i, counts{c.ok - min(c.ok, p.ok), c.failed - min(c.failed, p.failed)})
+		c, p := &w.cells[i%cells], part.cells[i%cells]
+		less := counts{min(c.ok, p.ok), min(c.failed, p.failed)}
+		c.ok, c.failed = c.ok-less.ok, c.failed-less.failed
+		w.sum.take(less)
 	}
 }
 
@@ -88,16 +95,9 @@ func (w *Window) advance(i int64) {
 	}
 	for w.head < i {
 		w.head++
-		w.set(w.head, counts{})
+		w.sum.take(w.cells[w.head%cells])
+		w.cells[w.head%cells] = counts{}
 	}
-}
-
-// set replaces a cell.
-func (w *Window) set(i int64, c counts) {
-	cell := &w.cells[i%cells]
-	w.sum.take(*cell)
-	w.sum.add(c)
-	*cell = c
 }
 
 // plus adds without wrapping.

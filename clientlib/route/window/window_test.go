@@ -1,6 +1,9 @@
 package window
 
-import "testing"
+import (
+	"math/rand/v2"
+	"testing"
+)
 
 func TestWindowSlides(t *testing.T) {
 	w := New(8)
@@ -80,5 +83,40 @@ func TestWindowDoesNotAllocate(t *testing.T) {
 	w, now := New(5_000_000), int64(0)
 	if n := testing.AllocsPerRun(100, func() { now += 90_000; w.Add(now, 1, 0); w.Counts(now) }); n != 0 {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+// sums adds the cells up, as Counts would without a running sum.
+func (w *Window) sums(now int64) (ok, failed int64) {
+	for i := max(max(now, 0)/max(w.span/cells, 1)-cells+1, w.head-cells+1, 0); i <= w.head; i++ {
+		ok, failed = ok+int64(w.cells[i%cells].ok), failed+int64(w.cells[i%cells].failed)
+	}
+	return ok, failed
+}
+
+func TestTheRunningSumIsThatOfTheCells(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	w, part, now := New(40), New(40), int64(0)
+	for range 20_000 {
+		now += rnd.Int64N(4) * rnd.Int64N(4) * rnd.Int64N(4)
+		at := now - rnd.Int64N(50)
+		ok, failed := rnd.Uint32N(3), rnd.Uint32N(3)
+		w.Add(at, ok, failed)
+		if rnd.IntN(2) == 0 {
+			part.Add(at, ok, failed)
+		}
+		switch rnd.IntN(200) {
+		case 0:
+			w.Clear()
+		case 1:
+			w.Subtract(&part)
+		}
+		gotOK, gotFailed := w.Counts(now)
+		if ok, failed := w.sums(now); gotOK != ok || gotFailed != failed {
+			t.Fatalf("at %d: %d ok, %d failed, want %d, %d", now, gotOK, gotFailed, ok, failed)
+		}
+		if w.Clean() && gotFailed > 0 {
+			t.Fatalf("at %d: clean with %d failed", now, gotFailed)
+		}
 	}
 }
