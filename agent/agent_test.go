@@ -108,7 +108,7 @@ func TestReportsGoUpAndGrantsComeDown(t *testing.T) {
 		}
 		sent := now()
 		grant := &pb.Grant{Leaf: "leaf", Number: 3, Term: 2, What: &pb.Grant_Permit{Permit: &pb.Permit{Endpoint: "a", UseByUs: 20e6}}}
-		if !c.replica.hub.Grant(grant) {
+		if !c.replica.hub.Grant(sent, grant) {
 			t.Fatal("nobody speaks for the leaf")
 		}
 		synctest.Wait()

@@ -31,7 +31,7 @@ type judge struct {
 	term   func(context.Context) (uint64, error)
 	now    func() int64
 	origin *origin
-	grant  func(*pb.Grant) bool
+	grant  func(at int64, g *pb.Grant) bool
 	log    hclog.Logger
 
 	arrivals chan arrival
@@ -71,9 +71,10 @@ func (j *judge) run(ctx context.Context) {
 	}
 	s := session{
 		judge: j, term: term, fleet: fleet.New(fleet.Config{Term: term}), epoch: first.Version.Epoch, storeID: first.Version.StoreID,
-		rows: map[wire.Key]wire.Entry{}, evidence: map[string]map[string]string{}, witness: witnesses{}, dirty: true,
+		rows: map[wire.Key]wire.Entry{}, changed: map[string]bool{},
+		evidence: map[string]map[string]string{}, witness: witnesses{},
 	}
-	s.fleet.Apply(j.now(), first)
+	s.apply(first)
 	j.log.Info("judging", "term", term)
 	timer := time.NewTimer(0)
 	defer timer.Stop()

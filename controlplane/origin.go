@@ -2,6 +2,8 @@ package controlplane
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -19,17 +21,18 @@ type origin struct {
 
 	mu     sync.Mutex
 	live   rpc.Live
-	views  map[string]hub.View
+	views  map[string]*cut
 	urgent bool // the fleet's state must not wait
 }
 
 func newOrigin(now func() int64) *origin {
-	return &origin{now: now, wake: make(chan struct{}, 1), views: map[string]hub.View{}}
+	return &origin{now: now, wake: make(chan struct{}, 1), views: map[string]*cut{}}
 }
 
-// Subscribe makes a view's states be published, now and when they change.
+// Subscribe makes a view's states be published, now and when they change. One that comes
+// back was sent nothing yet.
 func (o *origin) Subscribe(v hub.View) {
-	o.change(func() { o.views[v.Key()] = v })
+	o.change(func() { o.views[v.Key()] = &cut{of: v} })
 }
 
 // Unsubscribe ends that.
@@ -86,56 +89,44 @@ func (o *origin) confirm(at time.Time, err error) (turned bool) {
 	return turned
 }
 
-// cut is what one view was last sent, and what it was cut from.
+// cut is what one view was last sent, and what it was cut from. All but of belongs to run.
 type cut struct {
+	of             hub.View
 	catalog, fleet *wire.State
 	view           *wire.State // of the catalog
 }
 
 // run publishes until ctx ends.
 func (o *origin) run(ctx context.Context, h *hub.Hub) {
-	cuts := map[string]*cut{}
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-o.wake:
 		}
-		live, views, urgent := o.take()
-		for key := range cuts {
-			if _, wanted := views[key]; !wanted {
-				delete(cuts, key)
-			}
-		}
-		for key, v := range views {
-			if cuts[key] == nil {
-				cuts[key] = &cut{}
-			}
-			cuts[key].publish(h, v, live, urgent)
+		live, cuts, urgent := o.take()
+		for _, c := range cuts {
+			c.publish(h, live, urgent)
 		}
 	}
 }
 
-func (o *origin) take() (live rpc.Live, views map[string]hub.View, urgent bool) {
+func (o *origin) take() (live rpc.Live, cuts []*cut, urgent bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	urgent, o.urgent = o.urgent, false
-	views = make(map[string]hub.View, len(o.views))
-	for k, v := range o.views {
-		views[k] = v
-	}
-	return o.live, views, urgent
+	return o.live, slices.Collect(maps.Values(o.views)), urgent
 }
 
 // publish sends what differs from the last time.
-func (c *cut) publish(h *hub.Hub, v hub.View, live rpc.Live, urgent bool) {
+func (c *cut) publish(h *hub.Hub, live rpc.Live, urgent bool) {
 	if live.Catalog == nil {
 		return
 	}
 	recut := c.catalog != live.Catalog
 	if recut {
-		c.catalog, c.view = live.Catalog, catalogView(live.Catalog, v.Selector)
-		h.Publish(v, c.view)
+		c.catalog, c.view = live.Catalog, catalogView(live.Catalog, c.of.Selector)
+		h.Publish(c.of, c.view)
 	}
 	if live.Fleet == nil || c.fleet == live.Fleet && !recut {
 		return
@@ -145,7 +136,7 @@ func (c *cut) publish(h *hub.Hub, v hub.View, live rpc.Live, urgent bool) {
 	if urgent {
 		send = h.PublishUrgent
 	}
-	send(v, fleetView(live.Fleet, c.view, v.Selector))
+	send(c.of, fleetView(live.Fleet, c.view, c.of.Selector))
 }
 
 // catalogView cuts a catalog to a selector. That nothing is left is what was published.

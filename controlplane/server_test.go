@@ -210,7 +210,7 @@ func TestASocketServesItsOwnerAlone(t *testing.T) {
 
 func TestCheckNamesEveryFault(t *testing.T) {
 	err := Config{Listen: "0.0.0.0:1", Socket: "s", DataDir: "d", EtcdEndpoints: []string{"e:1"}, Namespace: "A"}.Check()
-	for _, want := range []string{"not loopback", "absolute", "choose one", `namespace "A"`} {
+	for _, want := range []string{"not a loopback address", "absolute", "choose one", `namespace "A"`} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("it does not say %q: %v", want, err)
 		}

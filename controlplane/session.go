@@ -20,15 +20,17 @@ type session struct {
 	storeID  string
 	sequence uint64
 	rows     map[wire.Key]wire.Entry
+	changed  map[string]bool              // endpoints whose row is not what it was when last said
 	evidence map[string]map[string]string // what opened breakers, by endpoint, by class and locality
 	witness  witnesses
-	dirty    bool // rows are not what was last said
 	urgent   bool
 	said     int64
+	swept    int64
 }
 
 func (s *session) apply(c *route.Catalog) {
 	s.epoch, s.storeID = c.Version.Epoch, c.Version.StoreID
+	s.witness.only(c.Endpoints)
 	s.fleet.Apply(s.judge.now(), c)
 }
 
@@ -52,19 +54,27 @@ func (s *session) observe(a arrival) {
 // settle lets time pass, tells of what came of it, and says when to look again.
 func (s *session) settle(now int64) (next int64) {
 	next = min(s.fleet.Tick(now), now+idleTick)
+	if now >= s.swept+idleTick {
+		s.witness.forget(now)
+		s.swept = now
+	}
 	for _, e := range s.fleet.Events() {
 		s.note(e)
 	}
 	for _, g := range s.fleet.Grants() {
-		if !s.judge.grant(wire.EncodePermit(now, g.Leaf, s.term, g.Permit)) {
+		if !s.judge.grant(now, wire.EncodePermit(now, g.Leaf, s.term, g.Permit)) {
 			s.judge.log.Debug("a permit found no way", "leaf", g.Leaf, "endpoint", g.Permit.Endpoint)
 		}
 	}
 	if lost := s.judge.lost.Swap(0); lost > 0 {
 		s.judge.log.Warn("reports came faster than they were judged", "lost", lost)
 	}
-	s.collect(now)
-	if !s.dirty {
+	names, urgent := s.fleet.Changed()
+	s.urgent = s.urgent || urgent
+	for _, name := range names {
+		s.changed[name] = true
+	}
+	if s.sequence > 0 && len(s.changed) == 0 {
 		return max(next, now)
 	}
 	if s.urgent || now >= s.said+fleetPace {
@@ -74,12 +84,9 @@ func (s *session) settle(now int64) (next int64) {
 	return max(min(next, s.said+fleetPace), now)
 }
 
-// collect takes the rows that changed.
-func (s *session) collect(now int64) {
-	names, urgent := s.fleet.Changed()
-	s.urgent = s.urgent || urgent
-	for _, name := range names {
-		s.dirty = true
+// encode brings the rows that changed up to date: once for all that changed them since.
+func (s *session) encode(now int64) {
+	for name := range s.changed {
 		key := wire.Key{Kind: pb.Kind_KIND_FLEET_ENDPOINT, Name: name}
 		row, ok := s.fleet.Row(now, name)
 		if !ok {
@@ -93,10 +100,12 @@ func (s *session) collect(now int64) {
 		}
 		s.rows[key] = wire.Entry{Body: r.GetBody(), Hash: wire.HashOf(r.GetBody()), At: now}
 	}
+	clear(s.changed)
 }
 
 // say has the newest rows served.
 func (s *session) say(now int64) {
+	s.encode(now)
 	s.sequence++
 	state := wire.NewState(pb.Track_TRACK_FLEET, &pb.Version{StoreId: s.storeID, Epoch: s.epoch, Term: s.term, Sequence: s.sequence}, s.rows)
 	evidence := make(map[string][]string, len(s.evidence))
@@ -107,13 +116,13 @@ func (s *session) say(now int64) {
 		}
 		evidence[endpoint] = slices.Sorted(maps.Values(lines))
 	}
-	nodes := s.witness.count(now)
+	nodes := s.witness.count()
 	o, urgent := s.judge.origin, s.urgent
 	o.change(func() {
 		o.live.Fleet, o.live.Term, o.live.Evidence, o.live.Witnesses = state, s.term, evidence, nodes
 		o.urgent = o.urgent || urgent
 	})
-	s.dirty, s.urgent, s.said = false, false, now
+	s.urgent, s.said = false, now
 }
 
 // note logs an event, and keeps what opened a breaker until it closes.

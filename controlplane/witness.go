@@ -8,30 +8,52 @@ import (
 
 const witnessFor = int64(30e6) // µs that a node counts after its last report: fleet rows live as long
 
-// witnesses is when each endpoint was last used by each node.
-type witnesses map[string]map[string]int64
+// witnesses is which nodes use each endpoint of the catalog.
+type witnesses map[string]*users
 
-func (w witnesses) saw(r *route.Report) {
-	for i := range r.Rows {
-		nodes := w[r.Rows[i].Endpoint]
-		if nodes == nil {
-			nodes = map[string]int64{}
-			w[r.Rows[i].Endpoint] = nodes
+type users struct {
+	identity uint64
+	nodes    map[string]int64 // when each last did
+}
+
+// only keeps what is known of these endpoints, and takes in no others: what leaves report
+// of is anything.
+func (w witnesses) only(endpoints []route.Endpoint) {
+	before := maps.Clone(w)
+	clear(w)
+	for i := range endpoints {
+		e := &endpoints[i]
+		u := before[e.Name]
+		if u == nil || u.identity != e.Identity {
+			u = &users{e.Identity, map[string]int64{}}
 		}
-		nodes[r.Node] = max(nodes[r.Node], r.At)
+		w[e.Name] = u
 	}
 }
 
-// count forgets nodes that are silent, and counts the others by endpoint.
-func (w witnesses) count(now int64) map[string]uint64 {
-	out := make(map[string]uint64, len(w))
-	for endpoint, nodes := range w {
-		maps.DeleteFunc(nodes, func(_ string, at int64) bool { return now-at > witnessFor })
-		if len(nodes) == 0 {
-			delete(w, endpoint)
-			continue
+func (w witnesses) saw(r *route.Report) {
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		if u := w[row.Endpoint]; u != nil && u.identity == row.Identity {
+			u.nodes[r.Node] = max(u.nodes[r.Node], r.At)
 		}
-		out[endpoint] = uint64(len(nodes))
+	}
+}
+
+// forget drops nodes that are silent.
+func (w witnesses) forget(now int64) {
+	for _, u := range w {
+		maps.DeleteFunc(u.nodes, func(_ string, at int64) bool { return now-at > witnessFor })
+	}
+}
+
+// count counts the nodes by endpoint, those that have any.
+func (w witnesses) count() map[string]uint64 {
+	out := make(map[string]uint64, len(w))
+	for endpoint, u := range w {
+		if len(u.nodes) > 0 {
+			out[endpoint] = uint64(len(u.nodes))
+		}
 	}
 	return out
 }

@@ -27,7 +27,7 @@ type origin struct {
 	mu     sync.Mutex
 	states map[string][]*wire.State
 	log    []string
-	ages   []*pb.HeadAge
+	heads  func() []*pb.HeadAge // nil: none
 }
 
 func (o *origin) Subscribe(v View) {
@@ -48,7 +48,10 @@ func (o *origin) Unsubscribe(v View) {
 func (o *origin) HeadAges() []*pb.HeadAge {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.ages
+	if o.heads == nil {
+		return nil
+	}
+	return o.heads()
 }
 
 // asked is what the source was told.

@@ -13,7 +13,7 @@ import (
 	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
 )
 
-func TestTheDoorPacesAndCounts(t *testing.T) {
+func TestRule12TheDoorPacesAndCounts(t *testing.T) {
 	d := newDoor(Bounds{PerHost: 3, PerSecond: 10})
 	let := 0
 	for i := range 50 {
@@ -86,7 +86,7 @@ func calm(leaf string, n uint64) *pb.LeafReport {
 	return &pb.LeafReport{Leaf: leaf, Sequence: n, Rows: []*pb.Row{{Endpoint: "e", Admitted: 1}}}
 }
 
-func TestReportsDue(t *testing.T) {
+func TestRule11ReportsDue(t *testing.T) {
 	const s = 1e6
 	for _, c := range []struct {
 		name    string
@@ -147,14 +147,14 @@ func TestAGrantIsShortenedByItsWait(t *testing.T) {
 		return &pb.Grant{What: &pb.Grant_Permit{Permit: &pb.Permit{UseByUs: left}}}
 	}
 	g := permit(500)
-	if left := Aged(g, 200).GetPermit().GetUseByUs(); left != 300 || g.GetPermit().UseByUs != 500 {
+	if left := aged(g, 200).GetPermit().GetUseByUs(); left != 300 || g.GetPermit().UseByUs != 500 {
 		t.Errorf("%d left, want 300, and the original as it was", left)
 	}
-	if Aged(g, 500) != nil {
+	if aged(g, 500) != nil {
 		t.Error("a grant that ran out was passed on")
 	}
 	lease := &pb.Grant{What: &pb.Grant_Lease{Lease: &pb.Lease{DurationUs: 500}}}
-	if left := Aged(lease, 100).GetLease().GetDurationUs(); left != 400 {
+	if left := aged(lease, 100).GetLease().GetDurationUs(); left != 400 {
 		t.Errorf("%d left, want 400", left)
 	}
 }

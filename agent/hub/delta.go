@@ -59,6 +59,11 @@ func (t *track) compute(since *pb.Version) *delta {
 		c := t.log[i]
 		written[c.key] = written[c.key] || !c.dated
 	}
+	for k := range t.anew {
+		if _, ok := written[k]; !ok {
+			written[k] = false // its date at least
+		}
+	}
 	for k, body := range written {
 		if e, ok := t.state.Lookup(k); ok {
 			d.add(k, e, body)

@@ -3,6 +3,7 @@ package hub
 import (
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,7 +14,7 @@ import (
 	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
 )
 
-func TestNothingQueuesBehindAnUpdateInFlight(t *testing.T) {
+func TestRule7NothingQueuesBehindAnUpdateInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := serve(t, nil, catalogAt(1, rows{"a": "1"}))
 		defer w.stop()
@@ -39,7 +40,7 @@ func TestNothingQueuesBehindAnUpdateInFlight(t *testing.T) {
 	})
 }
 
-func TestNewsIsCoalesced(t *testing.T) {
+func TestRule11NewsIsCoalesced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := serve(t, nil, catalogAt(1, nil).Because(pb.EmptyReason_EMPTY_REASON_PUBLISHED_EMPTY), fleetAt(1, 0, nil))
 		defer w.stop()
@@ -143,7 +144,7 @@ func TestAChangedSubscriptionIsAnsweredAnew(t *testing.T) {
 	})
 }
 
-func TestANackIsFollowedBySilenceUntilThereIsOtherData(t *testing.T) {
+func TestRule7ANackIsFollowedBySilenceUntilThereIsOtherData(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := serve(t, nil, catalogAt(1, rows{"a": "1"}))
 		defer w.stop()
@@ -171,7 +172,7 @@ func TestANackIsFollowedBySilenceUntilThereIsOtherData(t *testing.T) {
 	})
 }
 
-func TestAChildAheadGetsTheFleetTrackOnly(t *testing.T) {
+func TestRule3AChildAheadGetsTheFleetTrackOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := serve(t, nil, catalogAt(4, rows{"a": "1"}), fleetAt(1, 0, rows{"a": "open"}))
 		defer w.stop()
@@ -213,12 +214,12 @@ func TestAViewIsAskedForOnceAndDroppedAMinuteAfterItsLastChild(t *testing.T) {
 	})
 }
 
-func TestEveryMessageCanBeDated(t *testing.T) {
+func TestRule9EveryMessageCanBeDated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := serve(t, nil, fleetAt(1, 1, rows{"a": "1"}))
 		defer w.stop()
 		w.mu.Lock()
-		w.ages = []*pb.HeadAge{{Track: fleetTrack, AgeUs: 77}}
+		w.heads = func() []*pb.HeadAge { return []*pb.HeadAge{{Track: fleetTrack, AgeUs: 77}} }
 		w.mu.Unlock()
 		time.Sleep(3 * time.Second)
 		v := w.visit(helloOf("l"))
@@ -233,6 +234,46 @@ func TestEveryMessageCanBeDated(t *testing.T) {
 		beat := v.heard()[0]
 		if beat.Seen != 2 || beat.HeldUs != 6e6 || beat.GetHeartbeat().GetHeads()[0].AgeUs != 77 {
 			t.Errorf("ten seconds later: %v", beat)
+		}
+	})
+}
+
+// Rule 9: nothing becomes fresh while this process is stopped, wherever that is.
+func TestRule9AStopBetweenAnyTwoReadingsOfTheClockMakesNothingFresh(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const row, permit = 40, int64(20e6)
+		var clock atomic.Int64
+		stopping := func() int64 { return clock.Add(1000) } // before each reading
+		w := serve(t, func(c *Config) { c.Now = stopping }, fleetAt(1, row, rows{"a": "1"}))
+		defer w.stop()
+		w.mu.Lock()
+		w.heads = func() []*pb.HeadAge { return []*pb.HeadAge{{Track: fleetTrack, AgeUs: stopping() - row}} }
+		w.mu.Unlock()
+		v := w.visit(helloOf("l"))
+		defer v.leave()
+		granted := stopping()
+		w.hub.Grant(granted, &pb.Grant{Leaf: "l", What: &pb.Grant_Permit{Permit: &pb.Permit{UseByUs: permit}}})
+		heard := v.heard()
+		if len(heard) != 3 {
+			t.Fatalf("heard %v, want a heartbeat, a state and a grant", heard)
+		}
+		sent := w.hub.named["l"].seenAt // not later than that
+		for _, m := range heard {
+			dated := sent + m.HeldUs
+			switch what := m.Message.(type) {
+			case *pb.SyncResponse_Heartbeat:
+				if at := dated - what.Heartbeat.Heads[0].AgeUs; at > row {
+					t.Errorf("the head seems heard at %d, it was at %d", at, row)
+				}
+			case *pb.SyncResponse_Update:
+				if at := dated - what.Update.Ages[0].AgeUs; at > row {
+					t.Errorf("the row seems made at %d, it was at %d", at, row)
+				}
+			case *pb.SyncResponse_Grant:
+				if until := dated + what.Grant.GetPermit().UseByUs; until > granted+permit {
+					t.Errorf("the permit ends at %d, not at %d", until, granted+permit)
+				}
+			}
 		}
 	})
 }

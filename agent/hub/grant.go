@@ -15,8 +15,8 @@ type waitingGrant struct {
 	at    int64
 }
 
-// Aged is g as it is by µs later: what counts from its sending is shorter. Nil: it is over.
-func Aged(g *pb.Grant, by int64) *pb.Grant {
+// aged is g as it is by µs later: what counts from its sending is shorter. Nil: it is over.
+func aged(g *pb.Grant, by int64) *pb.Grant {
 	if by <= 0 {
 		return g
 	}
@@ -34,16 +34,16 @@ func Aged(g *pb.Grant, by int64) *pb.Grant {
 	return g
 }
 
-// Grant passes a grant to the child that speaks for its leaf; false: there is none, or it
-// does not take what it has.
-func (h *Hub) Grant(g *pb.Grant) bool {
+// Grant passes a grant, as it was at a time, to the child that speaks for its leaf; false:
+// there is none, or it does not take what it has.
+func (h *Hub) Grant(at int64, g *pb.Grant) bool {
 	h.mu.Lock()
 	defer h.unlock()
 	l := h.roster.leaves[g.GetLeaf()]
 	if l == nil || l.via == nil || len(l.via.grants) >= maxGrants {
 		return false
 	}
-	l.via.grants = append(l.via.grants, waitingGrant{g, h.now()})
+	l.via.grants = append(l.via.grants, waitingGrant{g, at})
 	l.via.poke()
 	return true
 }

@@ -1,8 +1,12 @@
 package hub
 
 import (
+	"errors"
+	"fmt"
+
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/pointsman/pointsman/clientlib/wire"
 	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
@@ -13,8 +17,8 @@ func (h *Hub) hello(c *child, sequence uint64, m *pb.Hello) error {
 	if sequence != 1 {
 		return status.Errorf(codes.InvalidArgument, "hello is message %d, not the first", sequence)
 	}
-	if m.Leaf == "" {
-		return status.Error(codes.InvalidArgument, "hello names no leaf")
+	if err := checkHello(m); err != nil {
+		return status.Error(codes.InvalidArgument, err.Error())
 	}
 	at := h.now()
 	identity := ""
@@ -27,6 +31,16 @@ func (h *Hub) hello(c *child, sequence uint64, m *pb.Hello) error {
 	h.mu.Lock()
 	defer h.unlock()
 	return h.join(c, m, identity, at)
+}
+
+func checkHello(m *pb.Hello) error {
+	switch {
+	case m.Leaf == "":
+		return errors.New("hello names no leaf")
+	case len(m.Held) > maxHeld:
+		return fmt.Errorf("hello holds %d states, at most %d", len(m.Held), maxHeld)
+	}
+	return named(m.Leaf, m.Node, m.Locality, m.Library, m.LibraryVersion)
 }
 
 func (h *Hub) join(c *child, m *pb.Hello, identity string, at int64) error {
@@ -88,6 +102,9 @@ func (h *Hub) choose(c *child, m *pb.Subscribe) error {
 	if m.Drop {
 		h.unsubscribe(c, m.View)
 		return nil
+	}
+	if size := proto.Size(m); size > maxSubscribe {
+		return status.Errorf(codes.InvalidArgument, "a view named by %d bytes, at most %d", size, maxSubscribe)
 	}
 	if c.views[m.View] == nil && len(c.views) >= maxViews {
 		return status.Errorf(codes.ResourceExhausted, "more than %d views", maxViews)

@@ -47,16 +47,17 @@ type Hub struct {
 	roster   roster
 	outbox   outbox
 	events   []Event
-	refused  refused
+	refused  tally // streams
+	dropped  tally // reports and states of leaves
 }
 
-// refused counts streams that were turned away, since that was last said.
-type refused struct {
-	streams int
-	last    string // why
+// tally counts what was turned away since that was last said.
+type tally struct {
+	count int
+	last  string // why
 }
 
-func (r *refused) add(why error) { *r = refused{r.streams + 1, status.Convert(why).Message()} }
+func (t *tally) add(why error) { *t = tally{t.count + 1, status.Convert(why).Message()} }
 
 // New makes a hub that serves while Run runs.
 func New(c Config) *Hub {

@@ -28,6 +28,9 @@ func (a Addresses) Check() error {
 	if a.Listen != "" {
 		faults = append(faults, checkLoopback(a.Listen))
 	}
+	if a.Socket != "" && !filepath.IsAbs(a.Socket) {
+		faults = append(faults, fmt.Errorf("socket %q: not an absolute path", a.Socket))
+	}
 	return errors.Join(faults...)
 }
 
@@ -71,12 +74,37 @@ func CloseAll(listeners []net.Listener) error {
 	return errors.Join(errs...)
 }
 
+// socket is a unix socket with the lock that keeps others from taking its place.
+type socket struct {
+	net.Listener
+	lock *os.File
+}
+
+func (s *socket) Close() error { return errors.Join(s.Listener.Close(), s.lock.Close()) }
+
 // listenUnix makes the folder if it is missing, for this user alone, and takes the place
-// of a socket that nobody answers on.
+// of a socket that nobody answers on. Of processes that start at once, one gets it: without
+// a lock the others would remove what it just made.
 func listenUnix(path string, mode fs.FileMode) (net.Listener, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
 	}
+	lock, err := os.OpenFile(path+".lock", os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return nil, errors.Join(fmt.Errorf("another process serves it: %w", err), lock.Close())
+	}
+	l, err := replace(path, mode)
+	if err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	return &socket{l, lock}, nil
+}
+
+// replace listens in place of a stale socket.
+func replace(path string, mode fs.FileMode) (net.Listener, error) {
 	if err := removeStale(path); err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -57,5 +58,46 @@ func TestOnlyASocketThatNobodyAnswersOnIsRemoved(t *testing.T) {
 	}
 	if _, err := os.Stat(path); err != nil {
 		t.Errorf("the file: %v", err)
+	}
+}
+
+func TestOfProcessesThatStartAtOnceOneIsReached(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	for range 50 {
+		stale(t, path)
+		opened := make(chan net.Listener, 8)
+		var starts sync.WaitGroup
+		for range cap(opened) {
+			starts.Go(func() {
+				if l, err := listenUnix(path, 0o600); err == nil {
+					opened <- l
+				}
+			})
+		}
+		starts.Wait()
+		if len(opened) != 1 {
+			t.Fatalf("%d serve", len(opened))
+		}
+		conn, err := net.Dial("unix", path)
+		if err != nil {
+			t.Fatalf("nobody is reached: %v", err)
+		}
+		conn.Close()
+		if err := (<-opened).Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// stale leaves a socket as a process does that was killed.
+func stale(t *testing.T, path string) {
+	t.Helper()
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.SetUnlinkOnClose(false)
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
 	}
 }

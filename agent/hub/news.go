@@ -5,6 +5,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/pointsman/pointsman/clientlib/wire"
 	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
 )
 
@@ -39,7 +40,7 @@ func (h *Hub) nack(c *child, m *pb.Nack) {
 		return
 	}
 	c.mark(s.lane(m.Track))
-	h.note(Nacked, c, m.Reason)
+	h.note(Nacked, c, cut(m.Reason))
 	h.amend(c, func(s *pb.LeafState) { s.Nack, s.Nacked = m.Reason, m.Version })
 }
 
@@ -56,13 +57,15 @@ func (h *Hub) amend(c *child, change func(*pb.LeafState)) {
 
 // learn takes a leaf's state; bad news is urgent.
 func (h *Hub) learn(c *child, s *pb.LeafState) {
+	fit(s)
 	if h.roster.set(c, s, h.now()-s.AgeUs) {
 		h.outbox.touch(h.now(), s.Gone || s.Nack != "")
 		h.poke()
 	}
 }
 
-// report takes what goes up. A leaf speaks for itself, a relay for the leaves below it.
+// report takes what goes up. A leaf speaks for itself, a relay for the leaves below it that
+// do not.
 func (h *Hub) report(c *child, m *pb.Report) {
 	now := h.now()
 	if c.relay {
@@ -71,30 +74,47 @@ func (h *Hub) report(c *child, m *pb.Report) {
 		}
 	}
 	for _, r := range m.Leaves {
-		if !c.relay && r.Leaf != c.name {
-			h.note(Dropped, c, "a report for "+r.Leaf)
+		if err := h.refuses(c, r); err != nil {
+			h.dropped.add(err)
 			continue
 		}
 		h.stamp(c, r)
-		h.roster.speaks(c, r, now-max(0, r.AgeUs))
+		h.roster.speaks(c, r, now-r.AgeUs)
 		h.outbox.add(now, r)
 	}
 	h.poke()
 }
 
+// refuses says why a report of a leaf is not passed up.
+func (h *Hub) refuses(c *child, r *pb.LeafReport) error {
+	switch size := proto.Size(r); {
+	case size > maxReport:
+		return fmt.Errorf("%q reports %d bytes, at most %d", c.name, size, maxReport)
+	case c.relay && h.roster.direct(r.Leaf), !c.relay && r.Leaf != c.name:
+		return fmt.Errorf("%q reports for %.64q", c.name, r.Leaf)
+	}
+	return named(r.Leaf, r.Node, r.Locality)
+}
+
 func (h *Hub) relayed(c *child, s *pb.LeafState, now int64) {
-	heard := now - max(0, s.AgeUs)
+	if err := named(s.Leaf, s.Node, s.Identity, s.Locality, s.Library, s.LibraryVersion); err != nil {
+		h.dropped.add(err)
+		return
+	}
+	heard := now - wire.Age(s.AgeUs)
 	s.AgeUs = 0
 	if s.Node == "" {
 		s.Node = c.node
 	}
+	fit(s)
 	if h.roster.set(c, s, heard) {
 		h.outbox.touch(now, s.Gone || s.Nack != "")
 	}
 }
 
-// stamp says which node witnessed a report: the first relay's word.
+// stamp says which node witnessed a report, the first relay's word, and how old it can be.
 func (h *Hub) stamp(c *child, r *pb.LeafReport) {
+	r.AgeUs = wire.Age(r.AgeUs)
 	if !c.relay || r.Node == "" {
 		r.Node = c.node
 	}

@@ -37,7 +37,7 @@ type outbox struct {
 
 // add takes a report; the oldest make room: a gap, never a zero.
 func (o *outbox) add(now int64, r *pb.LeafReport) {
-	w := waitingReport{r, now - max(0, r.AgeUs), proto.Size(r)}
+	w := waitingReport{r, now - r.AgeUs, proto.Size(r)}
 	o.waiting = append(o.waiting, w)
 	o.bytes += w.size
 	for o.bytes > maxOutbox && len(o.waiting) > 1 {

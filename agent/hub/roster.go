@@ -40,17 +40,25 @@ func newRoster() roster {
 	return roster{leaves: map[string]*leaf{}, news: map[string]bool{}}
 }
 
-// set takes what via says of a leaf; true: it is news. What an older process said, and the
-// end of a leaf by one who speaks for it no more, is not.
+// direct says whether a leaf is connected here itself: then no relay speaks for it.
+func (r *roster) direct(leaf string) bool {
+	l := r.leaves[leaf]
+	return l != nil && l.via != nil && !l.via.relay
+}
+
+// set takes what via says of a leaf; true: it is news. What a relay says of an older process
+// is not, nor of a leaf that speaks for itself, nor the end of one that it speaks for no more.
 func (r *roster) set(via *child, s *pb.LeafState, heard int64) bool {
 	l := r.leaves[s.Leaf]
 	switch {
+	case via.relay && r.direct(s.Leaf):
+		return false
 	case l == nil && len(r.leaves) >= maxLeaves:
 		return false
 	case l == nil:
 		l = &leaf{}
 		r.leaves[s.Leaf] = l
-	case s.Incarnation < l.state.Incarnation, s.Gone && l.via != via:
+	case via.relay && s.Incarnation < l.state.Incarnation, s.Gone && l.via != via:
 		return false
 	}
 	l.via, l.heard = via, heard

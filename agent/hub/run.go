@@ -51,8 +51,8 @@ func (h *Hub) endAll() {
 	}
 }
 
-// sweep ends streams that are stuck, forgets leaves that were lost, and says how many
-// streams were turned away.
+// sweep ends streams that are stuck, forgets leaves that were lost, and says what was
+// turned away.
 func (h *Hub) sweep(now int64) {
 	h.mu.Lock()
 	defer h.unlock()
@@ -65,9 +65,15 @@ func (h *Hub) sweep(now int64) {
 		}
 	}
 	h.roster.forget(now)
-	if r := h.refused; r.streams > 0 {
-		h.events = append(h.events, Event{Kind: Refused, Detail: fmt.Sprintf("%d streams, the last: %s", r.streams, r.last)})
-		h.refused = refused{}
+	h.tell(Refused, "streams", &h.refused)
+	h.tell(Dropped, "reports", &h.dropped)
+}
+
+// tell says what was turned away, once for all of it.
+func (h *Hub) tell(k EventKind, what string, t *tally) {
+	if t.count > 0 {
+		h.events = append(h.events, Event{Kind: k, Detail: fmt.Sprintf("%d %s, the last: %s", t.count, what, t.last)})
+		*t = tally{}
 	}
 }
 

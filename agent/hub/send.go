@@ -36,8 +36,17 @@ func (h *Hub) write(c *child) {
 
 // beat says how stale the origins are; false: the stream is over.
 func (h *Hub) beat(c *child) bool {
-	beat := &pb.Heartbeat{Heads: h.config.Source.HeadAges()}
-	return h.send(c, &pb.SyncResponse{Message: &pb.SyncResponse_Heartbeat{Heartbeat: beat}})
+	h.mu.Lock()
+	m := c.answer(h.now())
+	h.mu.Unlock()
+	m.Message = &pb.SyncResponse_Heartbeat{Heartbeat: &pb.Heartbeat{Heads: h.config.Source.HeadAges()}}
+	return c.send(m)
+}
+
+// answer begins a message with what was seen until now, by which the child dates it. The
+// ages in it are to be read later: this process may be stopped in between (rule 9).
+func (c *child) answer(now int64) *pb.SyncResponse {
+	return &pb.SyncResponse{Seen: c.seen, HeldUs: max(0, now-c.seenAt)}
 }
 
 func (h *Hub) lifetime() time.Duration {
@@ -54,12 +63,11 @@ func (h *Hub) lifetime() time.Duration {
 // catchUp sends all there is to send now; false: the stream is over.
 func (h *Hub) catchUp(c *child) bool {
 	for {
-		l := h.load(c)
-		m := l.message(h)
-		if m == nil {
+		m := h.load(c).message(h)
+		if m.GetMessage() == nil {
 			return true
 		}
-		if !h.send(c, m) {
+		if !c.send(m) {
 			return false
 		}
 		if m.GetGoodbye() != nil {
@@ -71,24 +79,31 @@ func (h *Hub) catchUp(c *child) bool {
 
 // load is what goes into one message.
 type load struct {
+	answer  *pb.SyncResponse
 	goodbye string
 	grant   *pb.Grant
 	delta   *delta
 	sub     *subscription
 }
 
-// load takes the next: a goodbye, else grants, which run out, else states.
 func (h *Hub) load(c *child) load {
 	h.mu.Lock()
 	defer h.unlock()
 	now := h.now()
+	l := h.next(c, now)
+	l.answer = c.answer(now)
+	return l
+}
+
+// next takes a goodbye, else grants, which run out, else states.
+func (h *Hub) next(c *child, now int64) load {
 	if c.goodbye != "" {
 		return load{goodbye: c.goodbye}
 	}
 	for len(c.grants) > 0 {
 		w := c.grants[0]
 		c.grants = c.grants[1:]
-		if g := Aged(w.grant, now-w.at); g != nil {
+		if g := aged(w.grant, now-w.at); g != nil {
 			return load{grant: g}
 		}
 	}
@@ -109,19 +124,19 @@ func (h *Hub) load(c *child) load {
 	return load{}
 }
 
+// message is the answer with the load; without one it says nothing.
 func (l load) message(h *Hub) *pb.SyncResponse {
 	switch {
 	case l.goodbye != "":
-		bye := &pb.Goodbye{Reason: l.goodbye, AfterUs: us(comeBack)}
-		return &pb.SyncResponse{Message: &pb.SyncResponse_Goodbye{Goodbye: bye}}
+		l.answer.Message = &pb.SyncResponse_Goodbye{Goodbye: &pb.Goodbye{Reason: l.goodbye, AfterUs: us(comeBack)}}
 	case l.grant != nil:
-		return &pb.SyncResponse{Message: &pb.SyncResponse_Grant{Grant: l.grant}}
+		l.answer.Message = &pb.SyncResponse_Grant{Grant: l.grant}
 	case l.delta != nil:
 		u := l.delta.update(h.now(), l.sub.view.View, l.sub.number)
 		u.HeadGeneration = h.head(u.Track)
-		return &pb.SyncResponse{Message: &pb.SyncResponse_Update{Update: u}}
+		l.answer.Message = &pb.SyncResponse_Update{Update: u}
 	}
-	return nil
+	return l.answer
 }
 
 // head is the generation of the newest catalog that the source knows of.
@@ -134,11 +149,8 @@ func (h *Hub) head(t pb.Track) uint64 {
 	return 0
 }
 
-// send names what was seen, so that the child can date the message; false: the stream is over.
-func (h *Hub) send(c *child, m *pb.SyncResponse) bool {
-	h.mu.Lock()
-	m.Seen, m.HeldUs = c.seen, max(0, h.now()-c.seenAt)
-	h.mu.Unlock()
+// send sends; false: the stream is over.
+func (c *child) send(m *pb.SyncResponse) bool {
 	if err := c.stream.Send(m); err != nil {
 		c.end(err, c.local)
 		return false

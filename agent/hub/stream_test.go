@@ -14,7 +14,7 @@ import (
 	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
 )
 
-func TestStuckChildrenAreEndedAndHarmNobody(t *testing.T) {
+func TestRule7StuckChildrenAreEndedAndHarmNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		big := func(g uint64) rows { return rows{"a": strings.Repeat(fmt.Sprint(g%10), 300_000)} }
 		w := serve(t, nil, catalogAt(1, big(1)))
@@ -49,7 +49,7 @@ func TestStuckChildrenAreEndedAndHarmNobody(t *testing.T) {
 	})
 }
 
-func TestASilentChildIsEnded(t *testing.T) {
+func TestRule10ASilentChildIsEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := serve(t, nil)
 		defer w.stop()
@@ -75,6 +75,16 @@ func TestHelloComesFirstSoonAndOnce(t *testing.T) {
 		{"none", nil, codes.DeadlineExceeded},
 		{"something else first", []*pb.SyncRequest{{Message: &pb.SyncRequest_Ack{Ack: &pb.Ack{}}}}, codes.InvalidArgument},
 		{"no name", []*pb.SyncRequest{{Message: &pb.SyncRequest_Hello{Hello: &pb.Hello{}}}}, codes.InvalidArgument},
+		{"a name that nobody would give", []*pb.SyncRequest{
+			{Message: &pb.SyncRequest_Hello{Hello: helloOf(strings.Repeat("l", maxName+1))}},
+		}, codes.InvalidArgument},
+		{"more states than there are views", []*pb.SyncRequest{
+			{Message: &pb.SyncRequest_Hello{Hello: helloOf("l", make([]*pb.Held, maxHeld+1)...)}},
+		}, codes.InvalidArgument},
+		{"a view of too many names", []*pb.SyncRequest{
+			{Message: &pb.SyncRequest_Hello{Hello: helloOf("l")}},
+			{Message: &pb.SyncRequest_Subscribe{Subscribe: &pb.Subscribe{View: 2, Workloads: []string{strings.Repeat("w", maxSubscribe)}}}},
+		}, codes.InvalidArgument},
 		{"twice", []*pb.SyncRequest{
 			{Message: &pb.SyncRequest_Hello{Hello: helloOf("l")}}, {Message: &pb.SyncRequest_Hello{Hello: helloOf("l")}},
 		}, codes.InvalidArgument},
@@ -146,13 +156,13 @@ func TestANewerStreamOfALeafTakesOver(t *testing.T) {
 			t.Errorf("leaves: %v", all)
 		}
 		v.heard()
-		if !w.hub.Grant(&pb.Grant{Leaf: "l", Number: 7}) || v.heard()[0].GetGrant().GetNumber() != 7 {
+		if !w.hub.Grant(w.now(), &pb.Grant{Leaf: "l", Number: 7}) || v.heard()[0].GetGrant().GetNumber() != 7 {
 			t.Error("the grant did not reach the new stream")
 		}
 	})
 }
 
-func TestGoodbyeIsSaidAndNewStreamsAreRefused(t *testing.T) {
+func TestRule12GoodbyeIsSaidAndNewStreamsAreRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := serve(t, nil)
 		defer w.stop()
@@ -177,7 +187,7 @@ func TestGoodbyeIsSaidAndNewStreamsAreRefused(t *testing.T) {
 	})
 }
 
-func TestAnOldStreamIsMovedOn(t *testing.T) {
+func TestRule12AnOldStreamIsMovedOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := serve(t, func(c *Config) { c.Age = time.Minute })
 		defer w.stop()

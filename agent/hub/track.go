@@ -44,10 +44,11 @@ func (p point) may(s *wire.State) bool {
 type track struct {
 	kind  pb.Track
 	pace  pace
-	state *wire.State // nil: none yet
-	base  point       // the log tells all that changed since
-	log   []change    // oldest first
-	cache [2]*delta   // whole, and since the version asked last
+	state *wire.State       // nil: none yet
+	base  point             // the log tells all that changed since
+	log   []change          // oldest first
+	anew  map[wire.Key]bool // rows of the newest state that were dated anew since it came
+	cache [2]*delta         // whole, and since the version asked last
 
 	next        *wire.State // waits for its pace
 	first, last int64       // when news began to wait, and was added to
@@ -91,14 +92,32 @@ func (t *track) install(s *wire.State, changes []change) bool {
 	if again && len(changes) == 0 {
 		return false
 	}
-	if t.state == nil || again {
-		t.base, t.log = pointOf(s), nil // versions cannot tell the two apart
-	} else {
+	switch {
+	case t.state == nil, again && string(t.state.Digest()) != string(s.Digest()):
+		t.base, t.log, t.anew = pointOf(s), nil, nil // versions cannot tell the two apart
+	case again:
+		t.anew = redated(t.anew, changes)
+	default:
 		t.log = append(t.log, changes...)
+		for k := range t.anew {
+			t.log = append(t.log, change{key: k, at: s.Version(), dated: true})
+		}
+		t.anew = nil
 		t.trim(2*s.Len() + 1024)
 	}
 	t.state, t.cache = s, [2]*delta{}
 	return true
+}
+
+// redated adds rows whose dates alone are news: whoever holds the version lacks them.
+func redated(anew map[wire.Key]bool, changes []change) map[wire.Key]bool {
+	if anew == nil {
+		anew = map[wire.Key]bool{}
+	}
+	for _, c := range changes {
+		anew[c.key] = true
+	}
+	return anew
 }
 
 // trim forgets the oldest half of a log that is longer than most. Older states are then

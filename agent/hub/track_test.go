@@ -117,7 +117,23 @@ func TestARowDatedAnewTravelsWithoutItsBody(t *testing.T) {
 	}
 }
 
-func TestEveryDeltaLeadsToTheNewestState(t *testing.T) {
+// Rule 9: a relay that was suspended tells of older dates, until its parent dates the rows
+// anew at the same version.
+func TestRule9NewDatesOfTheSameVersionReachWhoeverHoldsIt(t *testing.T) {
+	held := fleetAt(2, 100, rows{"a": "1", "b": "1"})
+	tr := trackOf(fleetAt(1, 100, rows{"a": "1"}), held, fleetAt(2, 700, rows{"a": "1", "b": "1"}))
+	u := tr.delta(pointOf(held)).update(1_000, View{}, 1)
+	if len(u.Upserts) != 0 || len(u.Ages) != 2 || u.Ages[0].AgeUs != 300 {
+		t.Errorf("upserts %v, ages %v; want ages of 300 alone", u.Upserts, u.Ages)
+	}
+	tr.put(fleetAt(3, 700, rows{"a": "1", "b": "1", "c": "1"}))
+	u = tr.delta(pointOf(held)).update(1_000, View{}, 1)
+	if len(u.Upserts) != 1 || len(u.Ages) != 3 {
+		t.Errorf("after another version: upserts %v, ages %v; want one and three", u.Upserts, u.Ages)
+	}
+}
+
+func TestRule5EveryDeltaLeadsToTheNewestState(t *testing.T) {
 	for seed := range uint64(30) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		states := []*wire.State{fleetAt(1, 0, rows{"e0": "0"})}
@@ -157,7 +173,7 @@ func TestTheLogIsBounded(t *testing.T) {
 	}
 }
 
-func TestPace(t *testing.T) {
+func TestRule11Pace(t *testing.T) {
 	const ms = 1000
 	for _, c := range []struct {
 		name   string
@@ -201,7 +217,7 @@ func TestWhatIsNoNewsChangesNothing(t *testing.T) {
 	}
 }
 
-func TestAnEmptyStateSaysWhy(t *testing.T) {
+func TestRule8AnEmptyStateSaysWhy(t *testing.T) {
 	empty := catalogAt(1, nil)
 	for _, c := range []struct {
 		name  string

@@ -1,11 +1,14 @@
 package hub
 
 import (
+	"math"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 
 	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
@@ -88,7 +91,7 @@ func TestGrantsGoToWhoSpeaksForTheLeafAndAreBounded(t *testing.T) {
 		defer relay.leave()
 		relay.report(&pb.Report{States: []*pb.LeafState{{Leaf: "far", Incarnation: 1}}})
 		relay.heard()
-		if !w.hub.Grant(&pb.Grant{Leaf: "far", Number: 1}) || w.hub.Grant(&pb.Grant{Leaf: "unknown"}) {
+		if !w.hub.Grant(w.now(), &pb.Grant{Leaf: "far", Number: 1}) || w.hub.Grant(w.now(), &pb.Grant{Leaf: "unknown"}) {
 			t.Error("routed wrongly")
 		}
 		if got := relay.heard(); len(got) != 1 || got[0].GetGrant().GetLeaf() != "far" {
@@ -98,8 +101,102 @@ func TestGrantsGoToWhoSpeaksForTheLeafAndAreBounded(t *testing.T) {
 		w.hub.mu.Lock()
 		c.grants = make([]waitingGrant, maxGrants)
 		w.hub.mu.Unlock()
-		if w.hub.Grant(&pb.Grant{Leaf: "far"}) {
+		if w.hub.Grant(w.now(), &pb.Grant{Leaf: "far"}) {
 			t.Error("one more than the bound was taken")
+		}
+	})
+}
+
+// Rule 9: what is older than can be said does not come out young.
+func TestRule9AnAgeBeyondAnyStaysOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := serve(t, nil)
+		defer w.stop()
+		relay := w.visit(&pb.Hello{Leaf: "agent", Relay: true})
+		defer relay.leave()
+		relay.report(&pb.Report{
+			Leaves: []*pb.LeafReport{{Leaf: "far", Sequence: 1, AgeUs: math.MaxInt64}},
+			States: []*pb.LeafState{{Leaf: "far", AgeUs: math.MaxInt64}},
+		})
+		time.Sleep(2 * time.Second)
+		got := w.passed()
+		if age := min(got.Leaves[0].AgeUs, got.States[0].AgeUs); age < 1<<60 {
+			t.Errorf("passed up as %d µs old", age)
+		}
+		if age := w.hub.Leaves()[0].AgeUs; age < 1<<60 {
+			t.Errorf("known as heard %d µs ago", age)
+		}
+	})
+}
+
+// A leaf that is connected here speaks for itself, whatever a relay says of it.
+func TestNoRelaySpeaksForALeafThatIsConnectedHere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := serve(t, nil)
+		defer w.stop()
+		relay := w.visit(&pb.Hello{Leaf: "agent", Relay: true})
+		defer relay.leave()
+		lie := &pb.Report{
+			Leaves: []*pb.LeafReport{{Leaf: "l", Incarnation: 99, Sequence: 7}},
+			States: []*pb.LeafState{{Leaf: "l", Incarnation: 99, Node: "elsewhere"}},
+		}
+		relay.report(lie) // before it comes
+		v := w.visit(helloOf("l"))
+		time.Sleep(2 * time.Second)
+		w.passed()
+		relay.report(lie) // and while it is here
+		relay.report(&pb.Report{States: []*pb.LeafState{{Leaf: "l", Incarnation: 100, Gone: true}}})
+		time.Sleep(2 * time.Second)
+		if got := w.passed(); len(got.Leaves)+len(got.States) != 0 {
+			t.Errorf("passed up %v", got)
+		}
+		if known := w.hub.Leaves(); len(known) != 1 || known[0].Node != "node" || known[0].Incarnation != 1 {
+			t.Errorf("known: %v", known)
+		}
+		v.heard()
+		if w.hub.Grant(w.now(), &pb.Grant{Leaf: "l", Number: 3}); v.heard()[0].GetGrant().GetNumber() != 3 {
+			t.Error("its grant went elsewhere")
+		}
+		v.leave()
+		time.Sleep(2 * time.Second)
+		w.passed()
+		relay.report(&pb.Report{States: []*pb.LeafState{{Leaf: "l", Incarnation: 1}}}) // it moved there
+		time.Sleep(2 * time.Second)
+		if got := w.passed().States; len(got) != 1 {
+			t.Errorf("after it moved: %v", got)
+		}
+	})
+}
+
+// What is kept of a leaf, and passed on, has a bound; the rest is told of once a second.
+func TestWhatOneChildSaysIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := serve(t, nil, catalogAt(1, rows{"a": "1"}))
+		defer w.stop()
+		v := w.visit(helloOf("l"))
+		defer v.leave()
+		u := v.update()
+		many := make([]*pb.Unusable, 100)
+		for i := range many {
+			many[i] = &pb.Unusable{Workload: "chat", Reason: strings.Repeat("é", maxReason)}
+		}
+		v.say(&pb.SyncRequest{Message: &pb.SyncRequest_Ack{Ack: &pb.Ack{Held: []*pb.Held{heldOf(u)}, Unusable: many}}})
+		for n := range uint64(1000) {
+			v.report(&pb.Report{Leaves: []*pb.LeafReport{calm(strings.Repeat("x", 300), n), calm("other", n)}})
+		}
+		v.report(&pb.Report{Leaves: []*pb.LeafReport{{Leaf: "l", Node: strings.Repeat("x", 300)}, {Leaf: "l", Locality: strings.Repeat("x", maxReport)}}})
+		time.Sleep(2 * time.Second)
+		got := w.passed()
+		if len(got.Leaves) != 0 {
+			t.Errorf("%d reports were passed up", len(got.Leaves))
+		}
+		for _, s := range got.States {
+			if size := proto.Size(s); size > 100*(maxReason+20) {
+				t.Errorf("a leaf's state has %d bytes", size)
+			}
+		}
+		if told := w.told(); len(told) > 3 {
+			t.Errorf("told %v", told)
 		}
 	})
 }

@@ -56,6 +56,11 @@ func TestRule6BadContentIsNackedAndNothingChanges(t *testing.T) {
 		if held := c.next(t).GetAck().Held[0]; held.Version.Generation != 5 || held.Nacked.GetGeneration() != 6 {
 			t.Errorf("held %v", held)
 		}
+		r.fail = errors.New(strings.Repeat("é", 1<<20)) // wrong in every place
+		c.update(t, wire.Whole(0, 1, catalog(6, "c")))
+		if n := len(c.next(t).GetNack().GetReason()); n == 0 || n > maxReason+10 {
+			t.Errorf("a reason of %d bytes", n)
+		}
 		r.fail = nil
 		if held := c.applied(t, 1, catalog(7, "c")).Held[0]; held.Version.Generation != 7 || held.Nacked != nil {
 			t.Errorf("after a good one: held %v", held)

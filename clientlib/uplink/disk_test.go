@@ -49,10 +49,15 @@ func TestRule12AStartFromDisk(t *testing.T) {
 		if len(r.applied) != 0 {
 			t.Fatal("offered before it was asked for")
 		}
-		if err := r.link.Load(); err != nil {
-			t.Fatal(err)
+		for range 2 {
+			if err := r.link.Load(); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			if n := r.seen(Loaded); n != 1 {
+				t.Fatalf("told %d times that it was offered", n)
+			}
 		}
-		synctest.Wait()
 		if diff := cmp.Diff([]uint64{5}, r.generations()); diff != "" || !r.applied[0].cold {
 			t.Fatalf("cold %v, %s", r.applied[0].cold, diff)
 		}
@@ -242,6 +247,43 @@ func TestRule7ADiskErrorIsNoNack(t *testing.T) {
 			t.Errorf("events %v", r.events)
 		}
 	})
+}
+
+// A disk that heals is written to without another publish, and said to have failed once.
+func TestADiskThatHealsGetsTheNewestState(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	synctest.Test(t, func(t *testing.T) {
+		r := started(t, 1, inDir(dir))
+		c, _ := r.joined(t)
+		if err := os.Rename(dir, dir+"-gone"); err != nil {
+			t.Fatal(err)
+		}
+		c.applied(t, 1, catalog(5, "a"))
+		c.applied(t, 1, catalog(6, "a"))
+		time.Sleep(5 * saveAgain / 2)
+		if r.seen(Unsaved) != 1 || r.seen(Saved) != 0 {
+			t.Errorf("events %v", r.events)
+		}
+		if err := os.Rename(dir+"-gone", dir); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(saveAgain)
+		if r.seen(Saved) != 1 || r.events[len(r.events)-1].Version.Generation != 6 {
+			t.Errorf("events %v", r.events)
+		}
+	})
+}
+
+// Rule 12: a disk that takes nothing any more still gives what is on it.
+func TestRule12AFullDiskIsReadFrom(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_RDWR, 0)
+	if err != nil {
+		t.Skip("there is no disk that is full: ", err)
+	}
+	defer full.Close()
+	if err := take(full); err != nil {
+		t.Errorf("a process's number could not be written, and nothing is read: %v", err)
+	}
 }
 
 func TestOldStatesArePruned(t *testing.T) {

@@ -17,11 +17,12 @@ const (
 	Unsaved                        // the disk failed; what was applied stays
 	Ignored                        // a saved catalog that cannot be used
 	Slept                          // the machine was suspended: what was learned has aged
+	Loaded                         // what Load found has been offered
 )
 
 // String names the kind.
 func (k EventKind) String() string {
-	names := [...]string{"none", "connected", "lost", "applied", "nacked", "saved", "unsaved", "ignored", "slept"}
+	names := [...]string{"none", "connected", "lost", "applied", "nacked", "saved", "unsaved", "ignored", "slept", "loaded"}
 	if int(k) < len(names) {
 		return names[k]
 	}

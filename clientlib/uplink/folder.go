@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -35,10 +36,12 @@ func openFolder(dir string) (*folder, error) {
 	if !mine(info) {
 		return nil, fmt.Errorf("state folder %s belongs to another user", dir)
 	}
-	if err := os.Chmod(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("state folder: %w", err)
+	if info.Mode().Perm() != 0o700 {
+		if err := os.Chmod(dir, 0o700); err != nil {
+			return nil, fmt.Errorf("state folder: %w", err)
+		}
 	}
-	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := openLock(filepath.Join(dir, "lock"))
 	if err != nil {
 		return nil, fmt.Errorf("state folder: %w", err)
 	}
@@ -47,22 +50,31 @@ func openFolder(dir string) (*folder, error) {
 	}
 	d := &folder{dir: dir, lock: f}
 	for _, left := range d.files(tempSuffix) { // by a crash
-		os.Remove(filepath.Join(dir, left.Name()))
+		_ = os.Remove(filepath.Join(dir, left.Name()))
 	}
 	return d, nil
 }
 
-// take locks f for this process and writes who holds it.
+// openLock opens the lock, also on a disk that takes nothing any more: what is on it can
+// still be read.
+func openLock(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.ENOSPC) {
+		return os.Open(path)
+	}
+	return f, err
+}
+
+// take locks f for this process and writes who holds it, if the disk has room.
 func take(f *os.File) error {
 	if err := lock(f); err != nil {
 		holder, _ := io.ReadAll(io.LimitReader(f, 32))
 		return fmt.Errorf("process %s uses it: stop that one, or give each process a folder of its own: %w", holder, err)
 	}
-	if err := f.Truncate(0); err != nil {
-		return err
+	if f.Truncate(0) == nil {
+		fmt.Fprint(f, os.Getpid())
 	}
-	_, err := fmt.Fprint(f, os.Getpid())
-	return err
+	return nil
 }
 
 // close gives the folder back; a nil folder is nothing to give.
@@ -137,6 +149,6 @@ func (d *folder) prune() {
 	states := d.files(stateSuffix)
 	slices.SortFunc(states, func(a, b os.FileInfo) int { return b.ModTime().Compare(a.ModTime()) })
 	for _, old := range states[min(maxStates, len(states)):] {
-		os.Remove(filepath.Join(d.dir, old.Name()))
+		_ = os.Remove(filepath.Join(d.dir, old.Name())) // it is tried again after the next
 	}
 }

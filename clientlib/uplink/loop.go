@@ -39,18 +39,22 @@ func (l *Link) loop(ctx context.Context) {
 }
 
 // session is one stream from its hello to its end: how long it answered, and why it ended.
+// The stream outlives ctx by what it takes to send what waits.
 func (l *Link) session(ctx context.Context, parent string) (time.Duration, error) {
-	ctx, cancel := context.WithCancel(ctx)
+	carrying, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s := newStream(parent, l.cfg.Now)
 	l.obey(nil)
 	l.greet(s.out)
 	l.out.Store(s.out)
 	var wg sync.WaitGroup
-	wg.Go(func() { s.run(ctx, l.cfg.Dial) })
+	wg.Go(func() { s.run(carrying, l.cfg.Dial) })
 	patience := time.NewTimer(silence)
 	err := l.turn(ctx, s, patience)
 	patience.Stop()
 	l.out.Store(nil)
+	if errors.Is(err, ctx.Err()) && s.answered {
+		s.finish()
+	}
 	cancel()
 	wg.Wait()
 	if !s.answered {
@@ -143,7 +147,8 @@ func (l *Link) greet(out *outbox) {
 // obey makes the views what is wanted, and tells the parent.
 func (l *Link) obey(s *stream) {
 	wants, saved := l.box.open()
-	l.loaded = l.loaded || saved
+	news := saved && !l.loaded
+	l.loaded = saved
 	tell := func(m *pb.Subscribe) {
 		if s != nil {
 			s.out.put(subscribe(m))
@@ -162,6 +167,9 @@ func (l *Link) obey(s *stream) {
 			tell(w.subscribe(number))
 		}
 		l.offer(number)
+	}
+	if news {
+		l.observe(Event{Kind: Loaded})
 	}
 }
 

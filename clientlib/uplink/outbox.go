@@ -22,6 +22,7 @@ type outbox struct {
 	control []*pb.SyncRequest
 	reports []waiting // oldest first
 	full    bool      // a message did not fit: the stream is of no use any more
+	last    bool      // nothing more comes
 }
 
 type waiting struct {
@@ -51,11 +52,34 @@ func (o *outbox) overflowed() bool {
 func (o *outbox) report(now int64, r *pb.Report) {
 	o.mu.Lock()
 	if len(o.reports) == maxReports {
-		o.reports = o.reports[1:]
+		o.makeRoom()
 	}
 	o.reports = append(o.reports, waiting{r, now})
 	o.mu.Unlock()
 	o.wake()
+}
+
+// makeRoom drops the oldest report: its intervals are a gap. What leaves run is told once
+// and goes with the next.
+func (o *outbox) makeRoom() {
+	oldest, next := o.reports[0], o.reports[1]
+	older(oldest.report, next.since-oldest.since)
+	next.report.States = append(oldest.report.States, next.report.States...)
+	o.reports = o.reports[1:]
+}
+
+// finish says that what waits is the last.
+func (o *outbox) finish() {
+	o.mu.Lock()
+	o.last = true
+	o.mu.Unlock()
+	o.wake()
+}
+
+func (o *outbox) finished() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.last && len(o.control) == 0 && len(o.reports) == 0
 }
 
 func (o *outbox) wake() {

@@ -1,6 +1,8 @@
 package uplink
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -63,6 +65,26 @@ func TestReportsWaitInOrderAndBounded(t *testing.T) {
 	}
 }
 
+// What leaves run is told once: a parent that was stopped for a while hears of it all the same.
+func TestWhatLeavesRunIsNotLostWithTheOldestReports(t *testing.T) {
+	out := newOutbox()
+	for i := range uint64(maxReports + 4) {
+		out.report(int64(i), &pb.Report{States: []*pb.LeafState{{Incarnation: i, AgeUs: 5}}})
+	}
+	var got []uint64
+	for m := out.take(100); m != nil; m = out.take(100) {
+		for _, s := range m.GetReport().States {
+			got = append(got, s.Incarnation)
+			if want := 105 - int64(s.Incarnation); s.AgeUs != want {
+				t.Errorf("state %d is %d µs old, want %d", s.Incarnation, s.AgeUs, want)
+			}
+		}
+	}
+	if len(got) != maxReports+4 || !slices.IsSorted(got) {
+		t.Errorf("told of %v", got)
+	}
+}
+
 // Reports are lost with the parent: a gap, never counted twice.
 func TestReportsAreLostWithTheParent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -75,6 +97,51 @@ func TestReportsAreLostWithTheParent(t *testing.T) {
 		r.link.Report(interval(2))
 		c, _ = r.joined(t)
 		c.quiet(t, 5*time.Second)
+	})
+}
+
+// The last reports are the ones that tell how it ended.
+func TestAnEndSendsWhatWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := started(t, 1)
+		c, _ := r.joined(t)
+		c.heartbeat(t)
+		c.next(t) // its ack
+		for i := range uint64(maxReports) {
+			r.link.Report(interval(i + 1))
+		}
+		began := time.Now()
+		if err := r.stop(); err != nil {
+			t.Fatal(err)
+		}
+		if waited := time.Since(began); waited > farewell {
+			t.Errorf("it took %v", waited)
+		}
+		for i := range uint64(maxReports) {
+			if got := c.next(t).GetReport().GetLeaves()[0].Sequence; got != i+1 {
+				t.Errorf("report %d, want %d", got, i+1)
+			}
+		}
+	})
+}
+
+func TestAnEndWaitsForNoParentThatDoesNotRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := made(t, 1)
+		r.parents[0].deaf = true
+		r.run(t)
+		c := r.joins(t, 0)
+		c.sayAsIs(t, &pb.SyncResponse{Message: &pb.SyncResponse_Heartbeat{Heartbeat: &pb.Heartbeat{}}})
+		for range maxReports {
+			r.link.Report(&pb.Report{Leaves: []*pb.LeafReport{{Leaf: strings.Repeat("x", 1<<20)}}})
+		}
+		began := time.Now()
+		if err := r.stop(); err != nil {
+			t.Fatal(err)
+		}
+		if waited := time.Since(began); waited != farewell {
+			t.Errorf("it took %v", waited)
+		}
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -19,13 +20,17 @@ func (w want) file() string {
 	return hex.EncodeToString(h[:]) + stateSuffix
 }
 
+// saveAgain is when a disk that failed is tried again.
+const saveAgain = 10 * time.Second
+
 // saver writes catalogs to disk, away from the loop: a slow disk delays nothing. Of each
-// file the newest state waits.
+// file the newest state waits, until the disk takes it.
 type saver struct {
 	folder  *folder // nil: nothing is kept
 	now     func() int64
 	kick    chan struct{} // holds one
 	results chan Event
+	failed  map[string]bool // files that could not be written last time; run's
 
 	mu    sync.Mutex
 	tasks map[string]task
@@ -37,7 +42,7 @@ type task struct {
 }
 
 func newSaver(f *folder, now func() int64) *saver {
-	return &saver{folder: f, now: now, kick: make(chan struct{}, 1), results: make(chan Event), tasks: map[string]task{}}
+	return &saver{folder: f, now: now, kick: make(chan struct{}, 1), results: make(chan Event), failed: map[string]bool{}, tasks: map[string]task{}}
 }
 
 func (s *saver) save(file string, t task) {
@@ -55,9 +60,13 @@ func (s *saver) save(file string, t task) {
 
 // run writes what comes until stop, and then what is left.
 func (s *saver) run(stop <-chan struct{}) {
+	again := time.NewTicker(saveAgain)
+	defer again.Stop()
 	for {
 		select {
 		case <-s.kick:
+			s.write(stop)
+		case <-again.C:
 			s.write(stop)
 		case <-stop:
 			s.write(stop)
@@ -77,13 +86,29 @@ func (s *saver) write(stop <-chan struct{}) {
 		if err == nil {
 			err = s.folder.write(file, body)
 		}
+		told := s.failed[file]
+		delete(s.failed, file)
 		if err != nil {
 			e.Kind, e.Err = Unsaved, err
+			s.keep(file, t)
+			if told {
+				continue
+			}
 		}
 		select {
 		case s.results <- e:
 		case <-stop:
 		}
+	}
+}
+
+// keep has a state that could not be written wait again, unless a newer one does.
+func (s *saver) keep(file string, t task) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.failed[file] = true
+	if _, newer := s.tasks[file]; !newer && len(s.tasks) < maxStates {
+		s.tasks[file] = t
 	}
 }
 

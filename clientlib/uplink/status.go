@@ -1,6 +1,7 @@
 package uplink
 
 import (
+	"github.com/pointsman/pointsman/clientlib/wire"
 	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
 )
 
@@ -61,15 +62,12 @@ func (l *Link) lost(parent string, err error) {
 	}
 }
 
-// oldest is an age beyond any: sums with it stay in range.
-const oldest = 1 << 60
-
 // heard dates the heads of a heartbeat. An origin's head never becomes older than known.
 func (l *Link) heard(dated int64, heads []*pb.HeadAge) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, h := range heads {
-		l.status.note(head{h.GetTrack(), dated - min(max(0, h.GetAgeUs()), oldest), h.GetGeneration()})
+		l.status.note(head{h.GetTrack(), dated - wire.Age(h.GetAgeUs()), h.GetGeneration()})
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"time"
 
 	"google.golang.org/grpc"
 
@@ -49,6 +50,26 @@ func (s *stream) run(ctx context.Context, options []grpc.DialOption) {
 	wg.Wait()
 }
 
+// farewell is how long an end waits for the parent to have taken what was sent last.
+const farewell = time.Second
+
+// finish sends what waits and says that it is the end. Only an answer to that tells that
+// nothing was lost.
+func (s *stream) finish() {
+	s.out.finish()
+	timer := time.NewTimer(farewell)
+	defer timer.Stop()
+	for {
+		select {
+		case <-s.in: // too late to be obeyed
+		case <-s.end:
+			return
+		case <-timer.C:
+			return
+		}
+	}
+}
+
 // send sends what is put into out, dated before it leaves. A failure shows at the receiver.
 func (s *stream) send(st pb.SyncService_SyncClient) {
 	for {
@@ -57,6 +78,10 @@ func (s *stream) send(st pb.SyncService_SyncClient) {
 			if st.Send(m) != nil {
 				return
 			}
+		}
+		if s.out.finished() {
+			_ = st.CloseSend() // likewise
+			return
 		}
 		select {
 		case <-s.out.kick:

@@ -126,6 +126,28 @@ func TestRule9NothingIsDatedAcrossASuspend(t *testing.T) {
 	})
 }
 
+// Rule 9: a relay that took a set clock for a suspend dates overrides too old, and its parent
+// dates them anew at the same version; what has the dates already is not applied again.
+func TestRule9ACatalogThatIsDatedAnewIsApplied(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := started(t, 1)
+		c, _ := r.joined(t)
+		drain := func(at int64) *wire.State {
+			return state(pb.Track_TRACK_CATALOG, version(5), pb.Kind_KIND_OVERRIDE, at, "drain/a")
+		}
+		c.applied(t, 1, drain(-time.Hour.Microseconds()))
+		c.applied(t, 1, drain(-1000))
+		c.applied(t, 1, drain(-2000))
+		if diff := cmp.Diff([]uint64{5, 5}, r.generations()); diff != "" {
+			t.Fatal(diff)
+		}
+		row, _ := r.applied[1].state.Lookup(wire.Key{Kind: pb.Kind_KIND_OVERRIDE, Name: "drain/a"})
+		if age := r.now() - row.At; age < 1000 || age > 2000 {
+			t.Errorf("it is %d µs old, want 1000 and the way", age)
+		}
+	})
+}
+
 // Rule 10: a heartbeat is answered with all that is held, and carries the ages of heads.
 func TestRule10AHeartbeatIsAnsweredWithAllThatIsHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

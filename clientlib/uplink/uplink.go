@@ -114,7 +114,8 @@ func New(c Config, h Handler) (*Link, error) {
 }
 
 // Load makes Run offer the saved catalogs to the handler, at once and of each view
-// subscribed to later on. ErrNothingSaved: there is none.
+// subscribed to later on. An event of kind Loaded says that those of now have been
+// offered. ErrNothingSaved: there is none.
 func (l *Link) Load() error {
 	if l.folder == nil || !l.folder.any() {
 		return ErrNothingSaved
@@ -139,8 +140,9 @@ func (l *Link) Report(r *pb.Report) {
 	}
 }
 
-// Run keeps a stream to a parent until ctx ends, and returns when all it started has
-// ended. It runs once, and gives the folder back.
+// Run keeps a stream to a parent until ctx ends. Then it sends the reports that wait,
+// for a second at most, and returns when all it started has ended. It runs once, and
+// gives the folder back.
 func (l *Link) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	stop := make(chan struct{})

@@ -1,10 +1,10 @@
 package uplink
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/pointsman/pointsman/clientlib/wire"
 	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
@@ -153,17 +153,27 @@ func (l *Link) ask(out *outbox, v *view, number uint32) {
 func (l *Link) nack(out *outbox, t *held, u *pb.Update, err error) {
 	t.nacked, t.asked = u.Version, false
 	out.put(&pb.SyncRequest{Message: &pb.SyncRequest_Nack{Nack: &pb.Nack{
-		Track: u.Track, View: u.View, Version: u.Version, Reason: err.Error(),
+		Track: u.Track, View: u.View, Version: u.Version, Reason: reason(err),
 	}}})
 	l.observe(Event{Kind: Nacked, View: u.View, Track: u.Track, Version: u.Version, Err: err})
+}
+
+// maxReason bounds what a nack says: a catalog may be wrong in ten thousand places.
+const maxReason = 4 << 10
+
+func reason(err error) string {
+	text := err.Error()
+	if len(text) <= maxReason {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxReason], "") + " …"
 }
 
 // apply offers a state to the handler and acks it; then, and only then, it goes to disk.
 func (l *Link) apply(out *outbox, v *view, t *held, next *wire.State, u *pb.Update) {
 	t.asked = false
 	catalog := t == v.catalog()
-	if catalog && !t.aged && t.state != nil && wire.Compare(t.track, t.state.Version(), next.Version()) == 0 &&
-		bytes.Equal(t.state.Digest(), next.Digest()) { // said before
+	if catalog && !t.aged && t.state.Same(next) { // said before
 		out.put(ack([]*pb.Held{t.message(u.View)}, v.unusable))
 		return
 	}
@@ -182,7 +192,7 @@ func (l *Link) apply(out *outbox, v *view, t *held, next *wire.State, u *pb.Upda
 	v.unusable = unusable
 	out.put(ack([]*pb.Held{t.message(u.View)}, unusable))
 	l.observe(Event{Kind: Applied, View: u.View, Track: t.track, Version: next.Version()})
-	l.saver.save(v.want.file(), task{u.View, next})
+	l.saver.save(v.want.file(), task{view: u.View, state: next})
 }
 
 // term is the leader's term that grants are taken from.

@@ -331,3 +331,19 @@ func TestSelectorsThatWantTheSameHaveOneKey(t *testing.T) {
 		t.Errorf("key %q", a.Key())
 	}
 }
+
+// Views are shared by key: with an equal one, a name that somebody made up would empty the
+// view of others.
+func TestSelectorsThatWantOtherThingsHaveOtherKeys(t *testing.T) {
+	seen := map[string]string{}
+	for name, s := range map[string]Selector{
+		"all": {All: true}, "none": {}, "star": {Workloads: []string{"*"}}, "no name": {Workloads: []string{""}},
+		"two": {Workloads: []string{"a", "b"}}, "a comma": {Workloads: []string{"a,b"}},
+		"a space": {Workloads: []string{"a b"}}, "quotes": {Workloads: []string{`a" "b`}},
+	} {
+		if other, taken := seen[s.Key()]; taken {
+			t.Errorf("%s and %s have one key, %s", name, other, s.Key())
+		}
+		seen[s.Key()] = name
+	}
+}

@@ -1,9 +1,9 @@
 package wire
 
 import (
+	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"google.golang.org/protobuf/proto"
 
@@ -16,14 +16,14 @@ type Selector struct {
 	Workloads []string // when not all; none is the empty view
 }
 
-// Key is equal for selectors that want the same.
+// Key is equal for selectors that want the same, and for no others: names are anybody's.
 func (s Selector) Key() string {
 	if s.All {
 		return "*"
 	}
 	names := slices.Clone(s.Workloads)
 	slices.Sort(names)
-	return strings.Join(slices.Compact(names), ",")
+	return fmt.Sprintf("%q", slices.Compact(names))
 }
 
 // Closure is what a selector sees of a catalog: the workloads and all they reach, the

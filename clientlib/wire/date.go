@@ -2,10 +2,16 @@ package wire
 
 import "math"
 
-// dateOf is the date of what was age µs old at now. No age is negative: nothing is dated
-// later than it was sent. 0 means "not dated", so no date is 0.
+// oldest is an age beyond any, in µs.
+const oldest = 1 << 60
+
+// Age is an age from outside as it can be used: not negative, for nothing is dated later
+// than it was sent, and so that sums with it stay in range and do not come out young again.
+func Age(us int64) int64 { return min(max(us, 0), oldest) }
+
+// dateOf is the date of what was age µs old at now. 0 means "not dated", so no date is 0.
 func dateOf(now, age int64) int64 {
-	at := plus(now, -max(age, 0))
+	at := plus(now, -Age(age))
 	if at == 0 {
 		return -1
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 
@@ -27,12 +28,13 @@ type decoded struct {
 
 	faults  map[Key]string // what cannot be right: not in the maps above, or refers to nothing
 	unknown map[Key]string // what is not known here
+	judged  map[Key]string // what wrong said
 }
 
 func decode(s *State) *decoded {
 	d := &decoded{
 		state: s, overrides: map[string][]route.Override{}, words: map[string][]Key{},
-		faults: map[Key]string{}, unknown: map[Key]string{},
+		faults: map[Key]string{}, unknown: map[Key]string{}, judged: map[Key]string{},
 	}
 	d.models = table[pb.Model](d, pb.Kind_KIND_MODEL)
 	d.providers = table[pb.Provider](d, pb.Kind_KIND_PROVIDER)
@@ -124,8 +126,11 @@ func (d *decoded) refer() {
 	}
 }
 
-func (d *decoded) exist(from Key, refs []Key) {
-	for _, ref := range refs {
+func (d *decoded) exist(from Key, refs iter.Seq[Key]) {
+	for ref := range refs {
+		if ref.Kind == pb.Kind_KIND_ENDPOINT && d.endpoints[ref.Name] != nil {
+			continue // most are
+		}
 		if _, ok := d.state.Lookup(ref); !ok {
 			d.fault(from, fmt.Sprintf("%v is not there", ref))
 		}
@@ -133,44 +138,63 @@ func (d *decoded) exist(from Key, refs []Key) {
 }
 
 // parts are what an endpoint refers to.
-func parts(e *pb.Endpoint) []Key {
-	keys := []Key{{pb.Kind_KIND_PROVIDER, e.Provider}}
-	if e.Model != "" { // a tool's has none
-		keys = append(keys, Key{pb.Kind_KIND_MODEL, e.Model})
+func parts(e *pb.Endpoint) iter.Seq[Key] {
+	return func(yield func(Key) bool) {
+		ok := yield(Key{pb.Kind_KIND_PROVIDER, e.GetProvider()})
+		if e.GetModel() != "" { // a tool's has none
+			ok = ok && yield(Key{pb.Kind_KIND_MODEL, e.GetModel()})
+		}
+		for _, q := range e.GetQuotas() {
+			ok = ok && yield(Key{pb.Kind_KIND_QUOTA, q})
+		}
 	}
-	for _, q := range e.Quotas {
-		keys = append(keys, Key{pb.Kind_KIND_QUOTA, q})
-	}
-	return keys
 }
 
 // pools are the endpoints of a workload.
-func pools(w *pb.Workload) []Key {
-	var keys []Key
-	for _, t := range w.Tiers {
-		for _, e := range t.Endpoints {
-			keys = append(keys, Key{pb.Kind_KIND_ENDPOINT, e})
+func pools(w *pb.Workload) iter.Seq[Key] {
+	return func(yield func(Key) bool) {
+		for _, t := range w.GetTiers() {
+			for _, e := range t.GetEndpoints() {
+				if !yield(Key{pb.Kind_KIND_ENDPOINT, e}) {
+					return
+				}
+			}
 		}
 	}
-	return keys
 }
 
 // wrong is what keeps k from being used: a fault or something unknown, of itself or of
 // what it reaches; empty: nothing.
 func (d *decoded) wrong(k Key) string {
+	if len(d.faults)+len(d.unknown) == 0 {
+		return ""
+	}
+	why, known := d.judged[k]
+	if !known {
+		why = d.judge(k)
+		d.judged[k] = why
+	}
+	return why
+}
+
+func (d *decoded) judge(k Key) string {
 	if fault := cmp.Or(d.faults[k], d.unknown[k]); fault != "" {
 		return fmt.Sprintf("%v: %s", k, fault)
 	}
-	var refs []Key
 	switch k.Kind {
 	case pb.Kind_KIND_WORKLOAD:
-		refs = pools(d.workloads[k.Name])
+		return d.first(pools(d.workloads[k.Name]))
 	case pb.Kind_KIND_ENDPOINT:
-		refs = append(parts(d.endpoints[k.Name]), d.words[k.Name]...)
+		return cmp.Or(d.first(parts(d.endpoints[k.Name])), d.first(slices.Values(d.words[k.Name])))
 	}
-	for _, ref := range refs {
-		if fault := d.wrong(ref); fault != "" {
-			return fault
+	return ""
+}
+
+// first is the first fault of any of them.
+func (d *decoded) first(refs iter.Seq[Key]) string {
+	for ref := range refs {
+		if why := d.wrong(ref); why != "" {
+			return why
 		}
 	}
 	return ""

@@ -103,7 +103,7 @@ func fleetWorkload(k Key, e Entry) (out route.FleetWorkload, fault string) {
 	case !sane(m.RetryFactor):
 		return out, fmt.Sprintf("retry_factor is %v", m.RetryFactor)
 	}
-	return route.FleetWorkload{Name: m.Workload, RetryFactor: m.RetryFactor}, ""
+	return route.FleetWorkload{Name: m.Workload, At: made(e), RetryFactor: m.RetryFactor}, ""
 }
 
 // EncodeFleetEndpoint encodes what is known of an endpoint as a row made now. Its times

@@ -104,10 +104,13 @@ func TestFleetSkipsWhatIsNotKnownAndRefusesWhatCannotBeRight(t *testing.T) {
 	}
 }
 
-func TestARetryFactorIsDecoded(t *testing.T) {
-	got, err := Fleet(fleetRow(1, resource(t, pb.Kind_KIND_FLEET_WORKLOAD, "w", &pb.FleetWorkload{Workload: "w", RetryFactor: 0.5})))
-	if err != nil || len(got.Workloads) != 1 || got.Workloads[0] != (route.FleetWorkload{Name: "w", RetryFactor: 0.5}) {
-		t.Errorf("%v, error %v", got, err)
+func TestARetryFactorIsDatedByItsRow(t *testing.T) {
+	r := resource(t, pb.Kind_KIND_FLEET_WORKLOAD, "w", &pb.FleetWorkload{Workload: "w", RetryFactor: 0.5})
+	for at, want := range map[int64]int64{7: 7, -7: -7, 0: math.MinInt64 / 2} { // without a date it is stale
+		got, err := Fleet(fleetRow(at, r))
+		if err != nil || len(got.Workloads) != 1 || got.Workloads[0] != (route.FleetWorkload{Name: "w", At: want, RetryFactor: 0.5}) {
+			t.Errorf("made at %d: %v, error %v", at, got, err)
+		}
 	}
 }
 
@@ -146,7 +149,7 @@ func TestAReportSkipsWhatIsNotKnownAndRefusesWhatCannotBeRight(t *testing.T) {
 	if diff := cmp.Diff(route.Report{Leaf: "l", At: 100, Rows: make([]route.Row, 1)}, got); err != nil || diff != "" {
 		t.Errorf("error %v, %s", err, diff)
 	}
-	for _, m := range []*pb.LeafReport{nil, {}, {Leaf: "l", IntervalUs: -1}} {
+	for _, m := range []*pb.LeafReport{nil, {}, {Leaf: "l", IntervalUs: -1}, {Leaf: "l", IntervalUs: math.MaxInt64}} {
 		if _, err := Report(0, m); err == nil {
 			t.Errorf("%v was taken", m)
 		}
@@ -187,7 +190,9 @@ func TestWhatIsNoPermitHere(t *testing.T) {
 
 func TestTimesStayInRange(t *testing.T) {
 	for name, test := range map[string]struct{ got, want int64 }{
-		"a date from ages ago": {dateOf(-10, math.MaxInt64), math.MinInt64},
+		"a date from ages ago": {dateOf(-10, math.MaxInt64), -10 - oldest},
+		"an age of the future": {Age(-5), 0},
+		"beyond any age":       {Age(math.MaxInt64), oldest},
 		"no date is zero":      {dateOf(5, 5), -1},
 		"for ever":             {plus(1, math.MaxInt64), math.MaxInt64},
 		"an age of all time":   {ageOf(math.MaxInt64, math.MinInt64), math.MaxInt64},

@@ -53,7 +53,7 @@ func Report(dated int64, m *pb.LeafReport) (route.Report, error) {
 	switch {
 	case m.GetLeaf() == "":
 		return route.Report{}, errors.New("a report without a leaf")
-	case m.IntervalUs < 0:
+	case m.IntervalUs != Age(m.IntervalUs):
 		return route.Report{}, fmt.Errorf("report of leaf %q: interval_us is %d", m.Leaf, m.IntervalUs)
 	}
 	r := route.Report{

@@ -137,6 +137,16 @@ func (s *State) kind(kind pb.Kind) []row {
 	return s.rows[at(kind):at(kind+1)]
 }
 
+// Same tells that o says nothing that s does not: the same rows at the same version, with
+// the same dates.
+func (s *State) Same(o *State) bool {
+	if s == nil || o == nil {
+		return s == o
+	}
+	return s.track == o.track && Compare(s.track, s.version, o.version) == 0 && s.digest == o.digest &&
+		slices.EqualFunc(s.rows, o.rows, func(a, b row) bool { return a.entry.At == b.entry.At })
+}
+
 // Older is the state with every dated row made by µs earlier: for a clock that stood
 // still meanwhile.
 func (s *State) Older(by int64) *State {

@@ -1,0 +1,44 @@
+package hub
+
+import (
+	"fmt"
+	"strings"
+
+	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
+)
+
+// Bounds of what one child says: all of it is kept or passed on.
+const (
+	maxName      = 256 // bytes of a leaf's name, a node's, a locality's
+	maxHeld      = 2 * maxViews
+	maxSubscribe = 256 << 10 // bytes of a selector's names
+	maxReport    = maxBatch  // bytes of one leaf's interval
+	maxReason    = 4 << 10   // bytes of why a version was refused, or a workload is unusable
+	maxUnusable  = 256       // workloads that one leaf names
+)
+
+// named refuses names that nobody would give.
+func named(names ...string) error {
+	for _, n := range names {
+		if len(n) > maxName {
+			return fmt.Errorf("a name of %d bytes, at most %d: %.32q", len(n), maxName, n)
+		}
+	}
+	return nil
+}
+
+// fit cuts what a leaf says of its catalog to what is kept of it.
+func fit(s *pb.LeafState) {
+	s.Nack = cut(s.Nack)
+	s.Unusable = s.Unusable[:min(len(s.Unusable), maxUnusable)]
+	for _, u := range s.Unusable {
+		u.Workload, u.Reason = cut(u.Workload), cut(u.Reason)
+	}
+}
+
+func cut(text string) string {
+	if len(text) <= maxReason {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxReason], "") + " …"
+}
