@@ -52,12 +52,14 @@ type Request struct {
 	Stream    bool
 	Input     int64 // tokens of the prompt, estimated
 	MaxOutput int64 // tokens; 0: not said
+
+	attempts int64 // at most; 0: as many as the workload allows
 }
 
 func (r Request) core(deadline int64) route.Request {
 	return route.Request{
 		Tenant: r.Tenant, API: r.API, Needs: r.Needs, Stream: r.Stream,
-		Input: r.Input, MaxOutput: r.MaxOutput, Deadline: deadline,
+		Input: r.Input, MaxOutput: r.MaxOutput, Deadline: deadline, Attempts: r.attempts,
 	}
 }
 
@@ -92,6 +94,7 @@ func (c *Client) begin(workload string, r Request, deadline int64) *call {
 //	defer a.Abandon()
 func (w *Workload) Pick(r Request) (Attempt, error) {
 	c := w.client
+	r.attempts = 1 // so that a probe goes to who can try elsewhere, if anybody can
 	call := c.begin(w.name, r, 0)
 	s := c.step(call)
 	switch s.Kind {

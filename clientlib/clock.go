@@ -3,6 +3,7 @@ package clientlib
 import (
 	"context"
 	"errors"
+	"math"
 	"time"
 )
 
@@ -28,7 +29,10 @@ func (k clock) deadline(ctx context.Context) int64 {
 	return max(k.now()+time.Until(at).Microseconds(), 1)
 }
 
-func microseconds(us int64) time.Duration { return time.Duration(us) * time.Microsecond }
+// microseconds is a duration; one that does not fit is the longest.
+func microseconds(us int64) time.Duration {
+	return time.Duration(min(us, math.MaxInt64/1000)) * time.Microsecond
+}
 
 // RetryIn says how long to wait before a call that failed with err has a chance. False:
 // err is no shed, or nobody knows.

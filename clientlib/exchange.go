@@ -10,6 +10,7 @@ import (
 	"mime"
 	"net/http"
 	"net/http/httptrace"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -23,7 +24,9 @@ type exchange struct {
 	chat      *dialect.Chat
 	call      *call
 	attempt   Attempt
+	secret    Secret
 	watch     *watch
+	began     int64       // the sending: what came before, the credential's source, is not the endpoint's time
 	dialing   atomic.Bool // a connection was asked of the network, not only of the pool
 }
 
@@ -46,8 +49,8 @@ func (x *exchange) run(w *watch) (answer *http.Response, final bool) {
 	if err != nil {
 		return x.broken(err), false
 	}
-	x.attempt.f.info.RequestID = dialect.RequestID(answer.Header)
-	if !x.chat.Stream || answer.StatusCode != http.StatusOK {
+	x.attempt.f.info.RequestID = x.secret.hide(dialect.RequestID(answer.Header))
+	if !x.chat.Stream || answer.StatusCode != http.StatusOK || !streamed(answer) {
 		return x.whole(answer)
 	}
 	answer, live, final = x.stream(answer)
@@ -76,28 +79,42 @@ func (x *exchange) compose() (*http.Request, error) {
 		return nil, err
 	}
 	r.Header = x.header()
-	secret, err := f.client.keys.secret(ctx, f.endpoint.Credential, r.URL)
-	if err == nil && !secret.Empty() {
-		dialect.Authorize(r.Header, secret.Reveal())
+	x.secret, err = f.client.keys.secret(ctx, f.endpoint.Credential, r.URL)
+	if err == nil && !x.secret.Empty() {
+		dialect.Authorize(r.Header, x.secret.Reveal())
 	}
 	return r, err
 }
 
 // send waits for the answer's header. Only net/http's own transport tells when it has a
-// connection.
+// connection. One that was closed before the request came says nothing of the endpoint,
+// and another is taken.
 func (x *exchange) send(r *http.Request) (*http.Response, error) {
 	sender := x.transport.client.http
+	x.began = x.transport.client.clock.now()
 	if _, tells := sender.(*http.Transport); tells {
 		x.watch.phase("connect", x.watch.limits.Connect)
 	} else {
 		x.connected()
 	}
-	return sender.RoundTrip(r)
+	answer, err := sender.RoundTrip(r)
+	if err == nil || !strings.HasSuffix(err.Error(), closedIdle) {
+		return answer, err
+	}
+	again := r.Clone(r.Context())
+	if again.Body, err = r.GetBody(); err != nil {
+		return nil, err
+	}
+	return sender.RoundTrip(again)
 }
+
+// closedIdle is what net/http says when an endpoint closed a pooled connection just as it
+// was taken; it sends again by itself only what is no POST.
+const closedIdle = "http: server closed idle connection"
 
 // connected ends the time for connecting; what is left of the answer's runs from the start.
 func (x *exchange) connected() {
-	spent := x.transport.client.clock.now() - x.attempt.f.began
+	spent := x.transport.client.clock.now() - x.began
 	if x.chat.Stream {
 		x.watch.phase("first_token", max(x.watch.limits.FirstToken-spent, 0))
 	} else {
@@ -117,14 +134,28 @@ func (x *exchange) whole(answer *http.Response) (*http.Response, bool) {
 		return x.broken(fmt.Errorf("an answer above %d bytes", most)), false
 	}
 	o := dialect.Answer(answer.StatusCode, answer.Header, body, time.Now())
-	x.attempt.Settle(o)
+	if x.chat.Stream && o.Status < 300 {
+		o = Outcome{Kind: Faulted, Status: o.Status, Detail: "asked for a stream, got a whole answer"}
+	}
+	o = x.settle(o)
 	return x.answer(answer, o, body), o.Kind == Served
+}
+
+// settle ends the attempt, and gives the outcome as it may be told: what an endpoint says
+// of itself may be what it was sent.
+func (x *exchange) settle(o Outcome) Outcome {
+	o.Detail = x.secret.hide(o.Detail)
+	x.attempt.Settle(o)
+	return o
 }
 
 // answer is what the caller gets of a judged answer: as it came, unless its status lied.
 func (x *exchange) answer(from *http.Response, o Outcome, body []byte) *http.Response {
-	if o.Kind == Faulted && o.Status < 300 {
+	switch {
+	case o.Kind == Faulted && o.Status < 300:
 		return x.failed(http.StatusBadGateway, "endpoint_failed", o.Detail)
+	case o.Status >= 300: // SDKs put it into their errors
+		body = []byte(x.secret.hide(string(body)))
 	}
 	h := from.Header.Clone()
 	h.Set(EndpointHeader, x.attempt.f.endpoint.Name)
@@ -133,14 +164,13 @@ func (x *exchange) answer(from *http.Response, o Outcome, body []byte) *http.Res
 
 // unsent settles an attempt of which nothing was sent.
 func (x *exchange) unsent(err error) *http.Response {
-	x.attempt.Settle(Outcome{Kind: Unsent, Detail: err.Error()})
+	x.settle(Outcome{Kind: Unsent, Detail: err.Error()})
 	return x.failed(http.StatusBadGateway, "not_sent", err.Error())
 }
 
 // broken settles an attempt whose answer did not come, or not to its end.
 func (x *exchange) broken(err error) *http.Response {
-	o := x.blame(err)
-	x.attempt.Settle(o)
+	o := x.settle(x.blame(err))
 	if o.Kind == TimedOut {
 		return x.failed(http.StatusGatewayTimeout, "timed_out", "no "+o.Detail+" in time")
 	}
@@ -168,11 +198,11 @@ func (x *exchange) blame(err error) Outcome {
 		}
 		return Outcome{Kind: TimedOut, Detail: limit.Limit}
 	}
-	return Outcome{Kind: Faulted, Detail: fmt.Sprintf("%.160v", err)}
+	return Outcome{Kind: Faulted, Detail: fmt.Sprintf("%.160s", x.secret.hide(fmt.Sprint(err)))}
 }
 
 // streamed says whether an answer is a stream of events.
 func streamed(answer *http.Response) bool {
-	kind, _, err := mime.ParseMediaType(answer.Header.Get("Content-Type"))
-	return err == nil && kind == "text/event-stream"
+	kind, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type")) // odd parameters say nothing about the kind
+	return kind == "text/event-stream"
 }

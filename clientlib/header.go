@@ -14,8 +14,9 @@ var forwarded = []string{"User-Agent", "Traceparent", "Tracestate", "X-Request-I
 func (x *exchange) header() http.Header {
 	h := http.Header{}
 	for _, name := range slices.Concat(forwarded, x.transport.config.Forward) {
-		if values := x.caller.Header.Values(name); len(values) > 0 && !private(name) {
-			h[http.CanonicalHeaderKey(name)] = slices.Clone(values)
+		values := slices.DeleteFunc(slices.Clone(x.caller.Header.Values(name)), unfit)
+		if len(values) > 0 && !private(name) {
+			h[http.CanonicalHeaderKey(name)] = values
 		}
 	}
 	h.Set("Content-Type", "application/json")
@@ -24,6 +25,12 @@ func (x *exchange) header() http.Header {
 		h.Set("Accept", "text/event-stream")
 	}
 	return h
+}
+
+// unfit says whether a value cannot be sent. It would fail every attempt, and endpoints
+// would be blamed for a caller's header.
+func unfit(value string) bool {
+	return strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f })
 }
 
 // private says whether a header is never passed on, whatever TransportConfig says: it

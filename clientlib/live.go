@@ -3,7 +3,6 @@ package clientlib
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"sync"
@@ -22,11 +21,13 @@ type liveBody struct {
 	left     int64       // of the stall limit, µs
 	forget   func() bool // stops following the context
 	settling sync.Once
+	settled  Outcome // after settling
 	closing  sync.Once
 
-	mu    sync.Mutex // guards what follows
-	tally tally
-	err   error // after pending
+	mu      sync.Mutex // guards what follows
+	tally   tally
+	waiting bool  // for the endpoint, not for the caller
+	err     error // after pending
 }
 
 // open makes an answer live: what was held first, then what comes.
@@ -34,7 +35,7 @@ func (b *liveBody) open(answer *http.Response, held []byte) *http.Response {
 	x := b.exchange
 	b.pending, b.left = held, x.watch.limits.Stall
 	x.watch.pause()
-	b.forget = context.AfterFunc(x.watch.ctx, func() { b.settle(b.judged(x.blame(nil))) })
+	b.forget = context.AfterFunc(x.watch.ctx, b.expire)
 	live := *answer
 	live.Header = answer.Header.Clone()
 	live.Header.Set(EndpointHeader, x.attempt.f.endpoint.Name)
@@ -43,8 +44,30 @@ func (b *liveBody) open(answer *http.Response, held []byte) *http.Response {
 	return &live
 }
 
+// expire ends a stream whose time is over. Whom it waited for is to blame.
+func (b *liveBody) expire() {
+	o := b.exchange.blame(context.Cause(b.exchange.watch.ctx))
+	b.mu.Lock()
+	waiting := b.waiting
+	b.mu.Unlock()
+	if o.Kind == TimedOut && !waiting {
+		o = Outcome{Kind: Cancelled, Detail: "not read in time"}
+	}
+	b.settle(b.judged(o))
+}
+
+// wait says whether the endpoint is waited for.
+func (b *liveBody) wait(waiting bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.waiting = waiting
+}
+
 // Read gives events as they come. It is for one reader at a time.
 func (b *liveBody) Read(p []byte) (int, error) {
+	if errors.Is(b.ended(), http.ErrBodyReadAfterClose) {
+		return 0, http.ErrBodyReadAfterClose
+	}
 	for len(b.pending) == 0 {
 		if err := b.ended(); err != nil {
 			b.done()
@@ -61,6 +84,7 @@ func (b *liveBody) Read(p []byte) (int, error) {
 // that is the caller's cancelling.
 func (b *liveBody) Close() error {
 	b.settle(b.outcome(Cancelled))
+	b.end(http.ErrBodyReadAfterClose)
 	b.done()
 	return nil
 }
@@ -81,12 +105,14 @@ func (b *liveBody) advance() {
 	x, clock := b.exchange, b.exchange.transport.client.clock
 	began := clock.now()
 	x.watch.phase("stall", b.left)
+	b.wait(true)
 	e, err := b.events.Next()
 	x.watch.pause()
 	if err != nil {
 		b.broke(err)
 		return
 	}
+	b.wait(false)
 	if b.left = max(b.left-(clock.now()-began), 0); e.Kind != dialect.Comment {
 		b.left = x.watch.limits.Stall
 	}
@@ -96,7 +122,7 @@ func (b *liveBody) advance() {
 		b.settle(b.outcome(Served))
 		b.end(io.EOF)
 	case dialect.Failed:
-		b.fail(b.judged(e.Outcome), fmt.Errorf("the endpoint failed: %s", e.Outcome.Detail))
+		b.fail(b.judged(e.Outcome), errFailed)
 	}
 }
 
@@ -113,17 +139,20 @@ func (b *liveBody) broke(err error) {
 }
 
 func (b *liveBody) fail(o Outcome, err error) {
-	b.settle(o)
+	o = b.settle(o)
 	b.mu.Lock()
 	t := b.tally
 	b.mu.Unlock()
 	b.end(&StreamError{Endpoint: b.exchange.attempt.f.endpoint.Name, Events: t.content, Bytes: t.bytes, Outcome: o, Err: err})
 }
 
+// end says what Read ends in; the first word stands.
 func (b *liveBody) end(err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.err = err
+	if b.err == nil {
+		b.err = err
+	}
 }
 
 func (b *liveBody) ended() error {
@@ -132,9 +161,10 @@ func (b *liveBody) ended() error {
 	return b.err
 }
 
-// settle settles the attempt, once; whoever comes second waits for the first.
-func (b *liveBody) settle(o Outcome) {
-	b.settling.Do(func() { b.exchange.attempt.Settle(o) })
+// settle settles the attempt, once, and says how; whoever comes second waits for the first.
+func (b *liveBody) settle(o Outcome) Outcome {
+	b.settling.Do(func() { b.settled = b.exchange.settle(o) })
+	return b.settled
 }
 
 // drainTime bounds what is waited for after the end mark, to keep the connection.

@@ -2,11 +2,13 @@ package clientlib_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -87,6 +89,31 @@ func TestAFullPoolOfOnesOwnBlamesNoEndpoint(t *testing.T) {
 	}
 	held.Body.Close()
 	r.decided("a unsent", "b served", "a cancelled")
+}
+
+// sender is a transport as a function.
+type sender func(*http.Request) (*http.Response, error)
+
+func (s sender) RoundTrip(r *http.Request) (*http.Response, error) { return s(r) }
+
+func TestAPooledConnectionThatWasClosedIsNoFailure(t *testing.T) {
+	var bodies []string
+	r := setUp(t, func(_ *rig, _ *route.Catalog, c *clientlib.Config) {
+		c.HTTP = sender(func(q *http.Request) (*http.Response, error) {
+			b, err := io.ReadAll(q.Body)
+			if bodies = append(bodies, string(b)); len(bodies) == 1 {
+				return nil, errors.New("http: server closed idle connection")
+			}
+			return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(goodBody))}, err
+		})
+	})
+	if _, body, err := r.answer(plain); body != goodBody || err != nil {
+		t.Errorf("%s %v", body, err)
+	}
+	if len(bodies) != 2 || bodies[0] != bodies[1] || bodies[0] == "" {
+		t.Errorf("sent %q", bodies)
+	}
+	r.decided("a served")
 }
 
 func BenchmarkPick(b *testing.B) {

@@ -27,7 +27,7 @@ type news struct {
 	client  *Client
 	local   route.Local
 	ready   chan struct{}          // closed with the first snapshot
-	ignored chan struct{}          // told when the saved state is of no use
+	offered chan struct{}          // closed when the link has handed over what it had saved
 	source  atomic.Pointer[string] // of what the link hands over now
 
 	mu       sync.Mutex // guards what follows: one compilation at a time
@@ -38,7 +38,7 @@ type news struct {
 }
 
 func newNews(c *Client, l route.Local) *news {
-	n := &news{client: c, local: l, ready: make(chan struct{}), ignored: make(chan struct{}, 1)}
+	n := &news{client: c, local: l, ready: make(chan struct{}), offered: make(chan struct{})}
 	n.from(fromParent)
 	return n
 }
@@ -133,11 +133,8 @@ func (n *news) Grant(dated int64, g *pb.Grant) {
 
 // linked passes on what the link tells of itself.
 func (c *Client) linked(e uplink.Event) {
-	if e.Kind == uplink.Ignored {
-		select {
-		case c.news.ignored <- struct{}{}:
-		default:
-		}
+	if e.Kind == uplink.Loaded {
+		close(c.news.offered) // the link says so once
 	}
 	c.tell(Event{Kind: "link_" + e.Kind.String(), At: time.Now(), Name: e.Parent, Err: e.Err})
 }

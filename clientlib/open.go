@@ -13,11 +13,9 @@ import (
 	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
 )
 
-// How Open waits, and how much it reads.
+// How long Open waits for parents, and how much it reads.
 const (
-	parentWait  = 5 * time.Second        // protocol.md, rule 12
-	stateWait   = time.Second            // for the link to offer what is on disk
-	lastWait    = 100 * time.Millisecond // for the last report to leave
+	parentWait  = 5 * time.Second // protocol.md, rule 12
 	maxSnapshot = 256 << 20
 )
 
@@ -128,7 +126,10 @@ func (c *Client) await(ctx context.Context, cfg Config) error {
 	c.news.from(fromState)
 	err := c.link.Load()
 	if err == nil {
-		c.within(ctx, stateWait)
+		select {
+		case <-c.news.offered:
+		case <-ctx.Done():
+		}
 	}
 	c.news.from(fromParent)
 	return c.still(ctx, errors.Join(err, c.news.fallbacks(cfg, readSnapshot)))
@@ -157,7 +158,6 @@ func (c *Client) within(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-c.news.ready:
 		return true
-	case <-c.news.ignored:
 	case <-timer.C:
 	case <-ctx.Done():
 	}
@@ -186,10 +186,8 @@ func (c *Client) Close() error {
 
 func (c *Client) close() {
 	c.loops.end()
-	if c.report() {
-		time.Sleep(lastWait) // the link sends by itself and does not say when
-	}
-	c.links.end()
+	c.report()
+	c.links.end() // which sends it
 	c.relay()
 	c.hush()
 	c.told.Wait()

@@ -125,7 +125,7 @@ func (c *Client) relay() {
 
 // report hands one interval to the link, if there is any news. Without a parent it is
 // only drained.
-func (c *Client) report() bool {
+func (c *Client) report() {
 	at := c.clock.now()
 	c.mu.Lock()
 	core := c.router.Report(at)
@@ -136,8 +136,7 @@ func (c *Client) report() bool {
 	}
 	up := c.reports.next(at, term, core)
 	if up == nil || c.link == nil || !c.link.Status().Connected {
-		return false
+		return
 	}
 	c.link.Report(up)
-	return true
 }

@@ -3,6 +3,7 @@ package clientlib
 import (
 	"fmt"
 	"io"
+	"strings"
 )
 
 const hidden = "[secret]"
@@ -16,6 +17,17 @@ func (s Secret) Reveal() string {
 		return ""
 	}
 	return *s.value
+}
+
+// shortSecret is what could stand in a text by chance.
+const shortSecret = 8
+
+// hide takes the value out of what others say: whoever was sent it may repeat it.
+func (s Secret) hide(text string) string {
+	if len(s.Reveal()) < shortSecret {
+		return text
+	}
+	return strings.ReplaceAll(text, s.Reveal(), hidden)
 }
 
 // Empty says that the endpoint needs no credential.

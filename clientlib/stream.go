@@ -2,6 +2,7 @@ package clientlib
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -21,14 +22,18 @@ type StreamError struct {
 }
 
 func (e *StreamError) Error() string {
-	return fmt.Sprintf("endpoint %q: stream broke after %d events: %v", e.Endpoint, e.Events, e.Err)
+	return fmt.Sprintf("endpoint %q: stream broke after %d events: %v: %s", e.Endpoint, e.Events, e.Outcome.Kind, e.Outcome.Detail)
 }
 
 // Unwrap is what broke it.
 func (e *StreamError) Unwrap() error { return e.Err }
 
-// errNoEnd is a stream that stops without its end mark.
-var errNoEnd = errors.New("the stream ended without [DONE]")
+// What is wrong with streams that end.
+var (
+	errNoEnd   = errors.New("the stream ended without [DONE]")
+	errNothing = errors.New("the stream said nothing before [DONE]")
+	errFailed  = errors.New("the endpoint said so")
+)
 
 // opening is a stream of which the caller has seen nothing yet: its endpoint can still be
 // changed.
@@ -48,9 +53,6 @@ func (x *exchange) stream(answer *http.Response) (_ *http.Response, live, final 
 			answer.Body.Close()
 		}
 	}()
-	if !streamed(answer) {
-		return x.broken(fmt.Errorf("asked for a stream, got %.60q", answer.Header.Get("Content-Type"))), false, false
-	}
 	o := &opening{
 		liveBody: &liveBody{exchange: x, source: answer.Body, events: dialect.NewStream(answer.Body)},
 		answer:   answer, whole: x.transport.client.view.Load().whole[x.call.workload],
@@ -64,11 +66,18 @@ func (x *exchange) stream(answer *http.Response) (_ *http.Response, live, final 
 		if e.Kind == dialect.Failed {
 			return o.refused(e), false, false
 		}
+		if e.Kind == dialect.Done && o.empty() {
+			return x.broken(errNothing), false, false
+		}
 		if e.Kind == dialect.Done {
 			whole, served := o.complete()
 			return whole, false, served
 		}
-		if o.progress(e); o.began && !o.whole {
+		o.progress(e)
+		if err := context.Cause(x.watch.ctx); err != nil { // the limit of the first token passed as it came
+			return x.broken(err), false, false
+		}
+		if o.began && !o.whole {
 			x.attempt.Content()
 			return o.open(answer, o.held.Bytes()), true, true
 		}
@@ -85,7 +94,7 @@ func (o *opening) next() (dialect.Event, error) {
 	switch {
 	case errors.Is(err, io.EOF):
 		err = errNoEnd
-	case err == nil && int64(o.held.Len()+len(e.Raw)) > most:
+	case err == nil && int64(o.held.Len()) > most:
 		err = fmt.Errorf("more than %d bytes before anything was passed on", most)
 	}
 	return e, err
@@ -105,8 +114,7 @@ func (o *opening) progress(e dialect.Event) {
 
 // complete settles a stream that came to its end, and gives it in one piece.
 func (o *opening) complete() (_ *http.Response, final bool) {
-	outcome := o.outcome(Served)
-	o.exchange.attempt.Settle(outcome)
+	outcome := o.exchange.settle(o.outcome(Served))
 	o.end(io.EOF)
 	o.drain()
 	return o.exchange.answer(o.answer, outcome, o.held.Bytes()), outcome.Kind == Served
@@ -115,10 +123,9 @@ func (o *opening) complete() (_ *http.Response, final bool) {
 // refused settles a stream whose error came before the caller saw anything of it: the
 // same as if the status had said so.
 func (o *opening) refused(e dialect.Event) *http.Response {
-	outcome := o.judged(e.Outcome)
-	o.exchange.attempt.Settle(outcome)
+	outcome := o.exchange.settle(o.judged(e.Outcome))
 	h := o.answer.Header.Clone()
 	h.Set("Content-Type", "application/json")
 	h.Set(EndpointHeader, o.exchange.attempt.f.endpoint.Name)
-	return response(o.exchange.caller, outcome.Status, h, bytes.Clone(e.Data))
+	return response(o.exchange.caller, outcome.Status, h, []byte(o.exchange.secret.hide(string(e.Data))))
 }

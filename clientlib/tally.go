@@ -37,6 +37,13 @@ func (b *liveBody) count(e dialect.Event) []byte {
 	return e.Raw
 }
 
+// empty says whether no event said anything, not even that it had finished.
+func (b *liveBody) empty() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.tally.content == 0 && b.tally.finish == ""
+}
+
 // outcome is that of a stream that ended in kind.
 func (b *liveBody) outcome(kind OutcomeKind) Outcome {
 	b.mu.Lock()

@@ -47,6 +47,9 @@ const (
 // X-Should-Retry: false, for the retries have been made: a shed is 429 (limited, full)
 // or 503 with Retry-After, an unknown workload 404, an endpoint's own error is as it
 // gave it. Only the caller's own end is an error of RoundTrip.
+//
+// Read every answer to its end, or close it: until then, or the limit "total", it holds a
+// connection and counts as in flight.
 func (c *Client) Transport(t TransportConfig) http.RoundTripper {
 	t.MaxBody = cmp.Or(t.MaxBody, defaultMaxBody)
 	t.MaxAnswer = cmp.Or(t.MaxAnswer, defaultMaxAnswer)
@@ -68,7 +71,10 @@ type transport struct {
 // RoundTrip makes the attempts of one call.
 func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	body, bad := t.body(r)
-	if bad != nil {
+	switch {
+	case r.Context().Err() != nil:
+		return nil, r.Context().Err()
+	case bad != nil:
 		return bad.response(r), nil
 	}
 	chat, err := dialect.ParseChat(body)
@@ -90,7 +96,7 @@ func (t *transport) attempts(r *http.Request, call *call, chat *dialect.Chat) (*
 	for {
 		step, err := t.client.next(r.Context(), call)
 		switch {
-		case r.Context().Err() != nil:
+		case err != nil && r.Context().Err() != nil:
 			return nil, r.Context().Err()
 		case err != nil && last != nil:
 			return last, nil
@@ -109,14 +115,16 @@ func (t *transport) attempts(r *http.Request, call *call, chat *dialect.Chat) (*
 
 // body reads and closes the request's body; what cannot be a chat completion is a problem.
 func (t *transport) body(r *http.Request) ([]byte, *problem) {
-	if r.Body == nil {
-		r.Body = http.NoBody
+	from := r.Body
+	if from == nil {
+		from = http.NoBody
 	}
-	defer r.Body.Close()
+	defer from.Close()
+	defer context.AfterFunc(r.Context(), func() { from.Close() })() // one that does not come is waited for no longer
 	if r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/chat/completions") {
 		return nil, &problem{status: http.StatusNotFound, code: "unsupported_path", message: "only POST …/chat/completions is served here"}
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, t.config.MaxBody))
+	body, err := io.ReadAll(http.MaxBytesReader(nil, from, t.config.MaxBody))
 	var above *http.MaxBytesError
 	switch {
 	case errors.As(err, &above):

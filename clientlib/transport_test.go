@@ -68,6 +68,17 @@ func TestForwardNeverNamesACredential(t *testing.T) {
 	}
 }
 
+func TestACallersHeaderFailsNoEndpoint(t *testing.T) {
+	r := setUp(t)
+	if _, _, err := r.answer(plain, "X-Request-Id", "a\r\nX-Evil: 1", "User-Agent", "a\x00b", "Traceparent", "good"); err != nil {
+		t.Fatal(err)
+	}
+	r.decided("a served")
+	if h := r.a.Requests()[0].Header; h.Get("X-Request-Id") != "" || h.Get("X-Evil") != "" || h.Get("Traceparent") != "good" {
+		t.Errorf("%v", h)
+	}
+}
+
 func TestAStreamComesWhileItIsGiven(t *testing.T) {
 	r := setUp(t)
 	r.a.Next(clienttest.Stall("one"))
@@ -447,16 +458,21 @@ func TestBodiesAreBounded(t *testing.T) {
 
 func TestOnlyChatCompletionsAreServed(t *testing.T) {
 	r := setUp(t)
-	for _, q := range []struct{ method, url string }{
-		{http.MethodPost, "https://api.invalid/v1/embeddings"}, {http.MethodGet, "https://api.invalid/v1/chat/completions"},
+	for _, q := range []struct{ method, path string }{
+		{http.MethodGet, "/v1/models"}, {http.MethodHead, "/v1/models"}, {http.MethodPost, "/v1/embeddings"}, {http.MethodPost, "/v1/responses"},
+		{http.MethodGet, "/v1/chat/completions"}, {http.MethodPost, "/v1/chat/completions/x"}, {http.MethodPost, ""},
 	} {
-		req, err := http.NewRequestWithContext(t.Context(), q.method, q.url, nil)
+		req, err := http.NewRequestWithContext(t.Context(), q.method, "https://api.invalid"+q.path, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		resp, err := r.http.Do(req)
-		if err != nil || resp.StatusCode != 404 {
-			t.Errorf("%v: %v %v", q, resp, err)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(resp.Body)
+		if err != nil || resp.StatusCode != 404 || code(t, string(body)) != "unsupported_path" || resp.Header.Get("X-Should-Retry") != "false" {
+			t.Errorf("%v: %v %s %v", q, resp, body, err)
 		}
 		resp.Body.Close()
 	}

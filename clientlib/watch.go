@@ -15,7 +15,7 @@ type LimitError struct {
 	After time.Duration
 }
 
-func (e *LimitError) Error() string { return fmt.Sprintf("no %s within %v", e.Limit, e.After) }
+func (e *LimitError) Error() string { return fmt.Sprintf("limit %s: %v passed", e.Limit, e.After) }
 
 // Timeout makes it a time-out to package net.
 func (e *LimitError) Timeout() bool { return true }
@@ -30,27 +30,27 @@ type watch struct {
 
 	mu      sync.Mutex  // guards what follows
 	current *time.Timer // nil: none
+	phases  int         // that have begun or ended: a timer that comes late finds another number
 	over    bool
 }
 
 func newWatch(parent context.Context, l route.Limits) *watch {
 	ctx, cancel := context.WithCancelCause(parent)
 	w := &watch{ctx: ctx, limits: l, cancel: cancel}
-	w.total = w.limit("total", l.Total)
+	w.total = w.limit("total", l.Total, cancel)
 	return w
 }
 
 // sameEnd is how near to the caller's own end a limit is that end: the core cuts limits to it.
 const sameEnd = time.Millisecond
 
-// limit ends the context in so many µs; nil if the caller's own end comes first. A timer
-// that fires while it is stopped has passed all the same.
-func (w *watch) limit(name string, us int64) *time.Timer {
+// limit says in so many µs that it has passed; nil if the caller's own end comes first.
+func (w *watch) limit(name string, us int64, passed func(error)) *time.Timer {
 	after := microseconds(us)
 	if end, ok := w.ctx.Deadline(); ok && time.Until(end) <= after+sameEnd {
 		return nil
 	}
-	return time.AfterFunc(after, func() { w.cancel(&LimitError{name, after}) })
+	return time.AfterFunc(after, func() { passed(&LimitError{name, after}) })
 }
 
 // phase bounds what comes next instead of what came before.
@@ -59,7 +59,18 @@ func (w *watch) phase(name string, us int64) {
 	defer w.mu.Unlock()
 	w.stop()
 	if !w.over {
-		w.current = w.limit(name, us)
+		number := w.phases
+		w.current = w.limit(name, us, func(err error) { w.passed(number, err) })
+	}
+}
+
+// passed ends the context, if the phase has not ended meanwhile. It does so under the
+// lock: whoever ends a phase knows whether it was in time.
+func (w *watch) passed(number int, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if number == w.phases {
+		w.cancel(err)
 	}
 }
 
@@ -72,6 +83,7 @@ func (w *watch) pause() {
 
 // stop ends the current phase. It is called with the lock held.
 func (w *watch) stop() {
+	w.phases++
 	if w.current != nil {
 		w.current.Stop()
 	}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -49,6 +50,7 @@ func TestAnswersMeanWhatStatusAndBodySayTogether(t *testing.T) {
 		"openai-server-error":           {Kind: route.Faulted, Status: 503, RetryAfter: 3_000_000, Detail: "503 server_is_overloaded"},
 		"openai-context-length":         {Kind: route.TooLong, Status: 400, Detail: "400 context_length_exceeded"},
 		"openai-content-filter":         {Kind: route.Filtered, Status: 400, Detail: "400 content_policy_violation"},
+		"vllm-success":                  {Kind: route.Served, Status: 200, HasUsage: true, Usage: money.Usage{Input: 41, Output: 9}},
 		"vllm-context-length":           {Kind: route.TooLong, Status: 400, Detail: "400 BadRequestError"},
 		"vllm-context-length-old-shape": {Kind: route.TooLong, Status: 400, Detail: "400 BadRequestError"},
 		"vllm-model-not-found":          {Kind: route.Missing, Status: 404, Detail: "404 NotFoundError"},
@@ -118,10 +120,27 @@ func TestSuccessNeedsMoreThanAStatus(t *testing.T) {
 	}
 }
 
-func TestNoMessageEndsUpInADetail(t *testing.T) {
-	o := Failure(400, http.Header{}, []byte(`{"error":{"message":"the prompt","type":"a \"quoted\" type\n","code":{"x":1}}}`), wallClock)
-	if o.Detail != "400 x1" && o.Detail != "400 aquotedtype" {
-		t.Errorf("detail %q", o.Detail)
+func TestADetailHasNamesOnly(t *testing.T) {
+	for body, want := range map[string]string{
+		`{"error":{"message":"the prompt","type":"a \"quoted\" type\n","code":{"x":1}}}`: "400",
+		`{"error":{"message":"the prompt","type":"key_error","code":"sk-proj-4bQ"}}`:     "400 key_error",
+		`{"error":{"message":"the prompt","type":"line\nline","code":null}}`:             "400",
+		`{"error":{"code":"` + strings.Repeat("x", 49) + `"}}`:                           "400",
+		`{"error":{"code":"400","type":"BadRequestError"}}`:                              "400 BadRequestError",
+	} {
+		if o := Failure(400, http.Header{}, []byte(body), wallClock); o.Detail != want {
+			t.Errorf("%s: detail %q, want %q", body, o.Detail, want)
+		}
+	}
+}
+
+func TestARequestIDIsOneShortWord(t *testing.T) {
+	for id, want := range map[string]string{
+		"req_5b1f0c7a": "req_5b1f0c7a", "a b": "", "a\x1b[2J": "", "é": "", strings.Repeat("x", 128): strings.Repeat("x", 128), strings.Repeat("x", 129): "",
+	} {
+		if got := RequestID(http.Header{"X-Request-Id": {id}}); got != want {
+			t.Errorf("%q: %q, want %q", id, got, want)
+		}
 	}
 }
 
@@ -143,7 +162,15 @@ func TestRetryAfterInEveryForm(t *testing.T) {
 		{"without end", map[string]string{"retry-after": "Inf"}, 0},
 		{"negative", map[string]string{"retry-after": "-5"}, 0},
 		{"zero", map[string]string{"retry-after-ms": "0"}, 0},
-		{"beyond reason", map[string]string{"retry-after": "99999999"}, 0},
+		{"a day", map[string]string{"retry-after": "86400"}, 86_400_000_000},
+		{"beyond reason", map[string]string{"retry-after": "86401"}, 0},
+		{"a moment of time, taken for a wait", map[string]string{"retry-after": "1767000000"}, 0},
+		{"a date beyond reason", map[string]string{"retry-after": "Fri, 31 Dec 9999 23:59:59 GMT"}, 0},
+		{"more digits than a number has", map[string]string{"retry-after": strings.Repeat("9", 400)}, 0},
+		{"milliseconds beyond reason leave the seconds", map[string]string{"retry-after-ms": "1e300", "retry-after": "2"}, 2_000_000},
+		{"hexadecimal", map[string]string{"retry-after": "0x10"}, 0},
+		{"with a unit", map[string]string{"retry-after": "20s"}, 0},
+		{"two of them", map[string]string{"retry-after": "3, 5"}, 0},
 	} {
 		h := http.Header{}
 		for k, v := range c.header {
@@ -160,11 +187,11 @@ func TestUsageFitsTogether(t *testing.T) {
 		`{"prompt_tokens":10,"completion_tokens":3,"prompt_tokens_details":{"cached_tokens":6,"cache_write_tokens":2}}`:  {Input: 10, Cached: 6, Written: 2, Output: 3},
 		`{"prompt_tokens":10,"completion_tokens":3,"prompt_tokens_details":null}`:                                        {Input: 10, Output: 3},
 		`{"prompt_tokens":5,"completion_tokens":-3,"prompt_tokens_details":{"cached_tokens":60,"cache_write_tokens":2}}`: {Input: 5, Cached: 5},
+		`{"prompt_tokens":9223372036854775807,"completion_tokens":9223372036854775807}`:                                  {Input: maxTokens, Output: maxTokens},
+		`{"prompt_tokens":1e40,"completion_tokens":3}`:                                                                   {Output: 3},
 	} {
 		var u usage
-		if err := json.Unmarshal([]byte(body), &u); err != nil {
-			t.Fatal(err)
-		}
+		_ = json.Unmarshal([]byte(body), &u) // as far as it can be read
 		if diff := cmp.Diff(want, u.money()); diff != "" {
 			t.Errorf("%s:\n%s", body, diff)
 		}

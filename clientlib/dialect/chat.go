@@ -95,12 +95,12 @@ func (c *Chat) readMaxOutput() error {
 }
 
 func (c *Chat) readUsage() error {
-	var options struct {
-		IncludeUsage bool `json:"include_usage"`
+	var options map[string]json.RawMessage
+	if err := c.read("stream_options", &options, "an object"); err != nil {
+		return err
 	}
-	err := c.read("stream_options", &options, "an object")
-	c.Usage = options.IncludeUsage
-	return err
+	_ = json.Unmarshal(options["include_usage"], &c.Usage) // else it is the endpoint's to judge
+	return nil
 }
 
 // weigh fills Needs and Input.
@@ -108,9 +108,8 @@ func (c *Chat) weigh() {
 	needs := map[string]bool{"stream": c.Stream}
 	bytes := len(c.fields["tools"]) + len(c.fields["messages"])
 	needs["tools"] = filled(c.fields["tools"]) || filled(c.fields["functions"])
-	var format struct{ Type string }
-	_ = c.read("response_format", &format, "")
-	needs["json_schema"] = strings.HasPrefix(format.Type, "json")
+	needs["json_schema"] = strings.HasPrefix(kind(c.fields["response_format"]), "json")
+	needs["audio"] = c.speaks()
 	for _, part := range c.parts() {
 		if need := medium(part); need != "" {
 			needs[need] = true
@@ -122,14 +121,20 @@ func (c *Chat) weigh() {
 	c.Needs = slices.Sorted(maps.Keys(needs))
 }
 
+// speaks says whether the answer is wanted as sound.
+func (c *Chat) speaks() bool {
+	var modalities []string
+	_ = c.read("modalities", &modalities, "")
+	return slices.Contains(modalities, "audio")
+}
+
 // parts are the pieces of all messages whose content is a list.
 func (c *Chat) parts() (all []json.RawMessage) {
 	var messages []json.RawMessage
 	_ = c.read("messages", &messages, "")
 	for _, raw := range messages {
-		var message struct{ Content json.RawMessage }
 		var parts []json.RawMessage
-		if json.Unmarshal(raw, &message) == nil && json.Unmarshal(message.Content, &parts) == nil {
+		if json.Unmarshal(member(raw, "content"), &parts) == nil {
 			all = append(all, parts...)
 		}
 	}
@@ -138,23 +143,35 @@ func (c *Chat) parts() (all []json.RawMessage) {
 
 // medium is the capability that a part needs; empty for text.
 func medium(part json.RawMessage) string {
-	var p struct{ Type string }
-	_ = json.Unmarshal(part, &p)
-	switch {
-	case strings.Contains(p.Type, "image"):
+	switch name := kind(part); {
+	case strings.Contains(name, "image"):
 		return "vision"
-	case strings.Contains(p.Type, "audio"):
+	case strings.Contains(name, "audio"):
 		return "audio"
-	case strings.Contains(p.Type, "video"):
+	case strings.Contains(name, "video"):
 		return "video"
 	}
 	return ""
 }
 
+// kind is what an object says it is.
+func kind(object json.RawMessage) (name string) {
+	_ = json.Unmarshal(member(object, "type"), &name)
+	return name
+}
+
+// member is one of an object's, by its exact name and the last of two, as endpoints read
+// it: the fields of a struct would match names in any case.
+func member(object json.RawMessage, name string) json.RawMessage {
+	var members map[string]json.RawMessage
+	_ = json.Unmarshal(object, &members)
+	return members[name]
+}
+
 // filled says whether a value is there and not empty.
 func filled(raw json.RawMessage) bool {
 	switch string(bytes.TrimSpace(raw)) {
-	case "", "null", `""`, "[]", "{}":
+	case "", "null", "false", `""`, "[]", "{}":
 		return false
 	}
 	return true

@@ -28,6 +28,9 @@ func TestWhatAChatNeeds(t *testing.T) {
 		{"nulls are absent", `{"model":null,"stream":null,"max_tokens":null,"stream_options":null}`, Chat{}},
 		{"usage that the caller wants", `{"stream":true,"stream_options":{"include_usage":true}}`, Chat{Stream: true, Usage: true, Needs: []string{"stream"}}},
 		{"only exact names count", `{"Stream":true,"MODEL":"x"}`, Chat{}},
+		{"inside too", `{"stream":true,"stream_options":{"Include_Usage":true},"response_format":{"TYPE":"json_object"}}`, Chat{Stream: true, Needs: []string{"stream"}}},
+		{"no other case hides an image", `{"messages":[{"content":[{"type":"image_url","Type":"text"}],"Content":"x"}]}`, Chat{Needs: []string{"vision"}, Input: 1008}},
+		{"an answer as sound", `{"modalities":["text","audio"]}`, Chat{Needs: []string{"audio"}}},
 		{"the last of two wins", `{"model":"a","model":"b"}`, Chat{Model: "b"}},
 	} {
 		got, err := ParseChat([]byte(c.body))
@@ -43,10 +46,13 @@ func TestWhatAChatNeeds(t *testing.T) {
 
 func TestChatsThatCannotBeRouted(t *testing.T) {
 	for body, want := range map[string]string{
-		`null`:                                 "the body is not a JSON object",
-		`{"model":"x"`:                         "the body is not a JSON object",
-		`{"model":7,"stream":"yes"}`:           "model: want a string\nstream: want true or false",
-		`{"max_tokens":-1}`:                    "max_tokens: want a number above 0, got -1",
+		`null`:                               "the body is not a JSON object",
+		`{"model":"x"`:                       "the body is not a JSON object",
+		`{"model":7,"stream":"yes"}`:         "model: want a string\nstream: want true or false",
+		`{"max_tokens":-1}`:                  "max_tokens: want a number above 0, got -1",
+		`{"max_tokens":9223372036854775808}`: "max_tokens: want a whole number",
+		`{"model":"x"} {}`:                   "the body is not a JSON object",
+		`{"a":` + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000) + `}`: "the body is not a JSON object",
 		`{"max_tokens":1.5}`:                   "max_tokens: want a whole number",
 		`{"stream":true,"stream_options":[1]}`: "stream_options: want an object",
 	} {
@@ -63,6 +69,9 @@ func TestWhatIsSent(t *testing.T) {
 		{"usage is asked for", `{"stream":true}`, `{"model":"m-1","stream":true,"stream_options":{"include_usage":true}}`},
 		{"beside other options", `{"stream":true,"stream_options":{"x":1,"include_usage":false}}`, `{"model":"m-1","stream":true,"stream_options":{"include_usage":true,"x":1}}`},
 		{"not twice", `{"stream":true,"stream_options":{"include_usage":true}}`, `{"model":"m-1","stream":true,"stream_options":{"include_usage":true}}`},
+		{"also where it was asked for in another case", `{"stream":true,"stream_options":{"INCLUDE_USAGE":true}}`, `{"model":"m-1","stream":true,"stream_options":{"INCLUDE_USAGE":true,"include_usage":true}}`},
+		{"or as no truth", `{"stream":true,"stream_options":{"include_usage":"yes"}}`, `{"model":"m-1","stream":true,"stream_options":{"include_usage":true}}`},
+		{"bytes that are no UTF-8 stay", "{\"messages\":\"a\xffb\"}", "{\"messages\":\"a\xffb\",\"model\":\"m-1\"}"},
 		{"not without a stream", `{"stream":false}`, `{"model":"m-1","stream":false}`},
 		{"two models become one", `{"model":"a","model":"b"}`, `{"model":"m-1"}`},
 	} {

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 )
 
@@ -34,5 +35,7 @@ func ChatURL(base string) (*url.URL, error) {
 // Authorize puts a secret where the dialect wants it.
 func Authorize(h http.Header, secret string) { h.Set("Authorization", "Bearer "+secret) }
 
-// RequestID is the provider's own id of an answer; empty if it gave none.
-func RequestID(h http.Header) string { return h.Get("X-Request-Id") }
+var idForm = regexp.MustCompile(`^[!-~]{1,128}$`)
+
+// RequestID is the provider's own id of an answer; empty if it gave none that is a word.
+func RequestID(h http.Header) string { return idForm.FindString(h.Get("X-Request-Id")) }

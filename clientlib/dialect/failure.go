@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -136,17 +138,16 @@ func (f failure) status() int {
 	return http.StatusBadGateway
 }
 
+// plainName is what providers call their errors. What is longer, or has digits, may be
+// anything, a key for one.
+var plainName = regexp.MustCompile(`^[A-Za-z_.-]{1,48}$`)
+
 // detail is for people and records. It never quotes the message, which may quote the prompt.
 func (f failure) detail(status int) string {
-	name := f.code()
-	if name == "" || name == "null" || name[0] >= '0' && name[0] <= '9' {
-		name = f.Type
-	}
-	name = strings.Map(func(r rune) rune {
-		if r == '_' || r == '-' || r == '.' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' {
-			return r
+	for _, name := range []string{f.code(), f.Type} {
+		if plainName.MatchString(name) && name != "null" {
+			return fmt.Sprintf("%d %s", status, name)
 		}
-		return -1
-	}, name)
-	return strings.TrimSpace(fmt.Sprintf("%d %.48s", status, name))
+	}
+	return strconv.Itoa(status)
 }

@@ -12,14 +12,17 @@ type usage struct {
 	} `json:"prompt_tokens_details"`
 }
 
+// maxTokens bounds what an answer can have used: sums of it stay in range.
+const maxTokens = 1 << 30
+
 // money is the usage with numbers that fit each other, whatever was sent.
 func (u *usage) money() money.Usage {
-	input := max(u.Prompt, 0)
+	input := min(max(u.Prompt, 0), maxTokens)
 	cached := min(max(u.Details.Cached, 0), input)
 	return money.Usage{
 		Input:   input,
 		Cached:  cached,
 		Written: min(max(u.Details.Written, 0), input-cached),
-		Output:  max(u.Completion, 0),
+		Output:  min(max(u.Completion, 0), maxTokens),
 	}
 }

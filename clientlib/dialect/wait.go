@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// maxWait bounds what an answer may ask for: what lies beyond is a mistake.
-const maxWait = 1 << 31 * int64(time.Millisecond/time.Microsecond)
+// maxWait bounds what an answer may ask for: no provider's window is longer, and what
+// lies beyond is a mistake.
+const maxWait = 24 * int64(time.Hour/time.Microsecond)
 
 // retryAfter is how long an answer asks to wait, µs; 0: it does not say. Milliseconds
 // are preferred, then seconds, then a date by the answer's own clock.
