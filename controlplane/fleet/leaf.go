@@ -10,7 +10,7 @@ import (
 
 const (
 	maxLeaves = 1 << 16
-	silence   = 30 * second // without news, a gone leaf's votes go, and any leaf's load
+	silence   = 30 * second // without news, a leaf's votes and load go
 	forgotten = 60 * minute // then a leaf is nobody
 	maxRound  = 1 << 40     // above it a vote's round is no round
 
@@ -59,7 +59,7 @@ type conduct struct {
 	votes  int // hard ones that stand
 }
 
-// Gone says that a leaf's stream ended: its votes go after 30 s without news.
+// Gone says that a leaf's stream ended: it gets no permit, and soon is no witness.
 func (f *Fleet) Gone(now int64, leaf string) {
 	if l := f.leaves[leaf]; l != nil && l.gone == 0 {
 		l.gone = now
@@ -159,12 +159,15 @@ func (l *leaf) unload() {
 	l.loads = l.loads[:0]
 }
 
-// sweepLeaves silences the gone, and forgets the long silent.
+// sweepLeaves takes back what silent leaves stood for, and forgets the long silent. A leaf
+// whose votes stand, or that has a load, reports each second: silent, it is lost. One that
+// is only idle still uses its endpoints, and counts in their quorums.
 func (f *Fleet) sweepLeaves(now int64) {
 	for _, name := range f.inRoster() {
 		l := f.leaves[name]
 		quiet := now - max(l.news, l.gone)
-		if quiet >= silence && len(l.loads) > 0 {
+		if quiet >= silence {
+			l.unvote()
 			l.unload()
 		}
 		if quiet >= silence && l.gone > 0 || quiet >= forgotten {

@@ -2,10 +2,7 @@ package fleet
 
 import (
 	"cmp"
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,66 +13,26 @@ import (
 
 	"github.com/pointsman/pointsman/clientlib/route"
 	"github.com/pointsman/pointsman/clientlib/route/breaker"
+	"github.com/pointsman/pointsman/test/story"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write the answers that the stories got")
-
-// A story is blocks of command lines, "----", the answer, and an empty line. See
-// (*story).run for the commands.
+// See (*stage).run for the commands. Everything happens twice, since the same news in the
+// same order must have the same consequences.
 func TestStories(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("stories: %v, %v", files, err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) { tell(t, file) })
-	}
-}
-
-func tell(t *testing.T, file string) {
-	src, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := answer(string(src))
-	if again := answer(string(src)); again != got {
-		t.Errorf("the same story went differently:\n%s", gocmp.Diff(got, again))
-	}
-	if *rewrite {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if diff := gocmp.Diff(string(src), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", file, diff)
-	}
-}
-
-func answer(src string) string {
-	s := newStory()
-	var got strings.Builder
-	for i, block := range strings.Split(strings.TrimSpace(src), "\n\n") {
-		if i > 0 {
-			got.WriteString("\n")
-		}
-		commands, _, asks := strings.Cut(block+"\n", "----\n")
-		got.WriteString(commands)
-		if !asks {
-			continue
-		}
-		got.WriteString("----\n")
-		for line := range strings.Lines(commands) {
-			if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
-				got.WriteString(s.run(line))
-				got.WriteString(s.news())
+	story.Run(t, "testdata/*.txt", func(t *testing.T) func(string) string {
+		s, again := newStage(), newStage()
+		return story.Lines(func(line string) string {
+			got := s.run(line) + s.news()
+			if diff := gocmp.Diff(got, again.run(line)+again.news()); diff != "" {
+				t.Errorf("%s: the second time it went differently:\n%s", line, diff)
 			}
-		}
-	}
-	return got.String()
+			return got
+		})
+	})
 }
 
-type story struct {
+// stage is the fleet, with a clock and those who report.
+type stage struct {
 	fleet   *Fleet
 	catalog *route.Catalog
 	policy  breaker.Policy
@@ -91,8 +48,8 @@ type teller struct {
 	votes                 []route.Vote
 }
 
-func newStory() *story {
-	return &story{
+func newStage() *stage {
+	return &stage{
 		now: 10 * time.Second, fleet: New(Config{Term: 1}), catalog: &route.Catalog{}, leaves: map[string]*teller{},
 		policy: breaker.Policy{
 			Window: 5 * second, SlowWindow: minute, MinSamples: 20, Consecutive: 5, FailureRatio: 0.5, TTFTLimit: 10 * second,
@@ -101,10 +58,10 @@ func newStory() *story {
 	}
 }
 
-func (s *story) us() int64 { return s.now.Microseconds() }
+func (s *stage) us() int64 { return s.now.Microseconds() }
 
 // run obeys one line: a verb, names (n1-3 is n1, n2 and n3), and arguments name=value.
-func (s *story) run(line string) string {
+func (s *stage) run(line string) string {
 	words := strings.Fields(line)
 	args := map[string]string{}
 	var names []string
@@ -143,7 +100,7 @@ func (s *story) run(line string) string {
 }
 
 // news tells of permits and events since the last command.
-func (s *story) news() (out string) {
+func (s *stage) news() (out string) {
 	for _, e := range s.fleet.Events() {
 		kind, where := "", ""
 		if e.Soft {
@@ -162,7 +119,7 @@ func (s *story) news() (out string) {
 	return out
 }
 
-func (s *story) setPolicy(args map[string]string) string {
+func (s *stage) setPolicy(args map[string]string) string {
 	durations := map[string]*int64{
 		"window": &s.policy.Window, "slow_window": &s.policy.SlowWindow, "ttft_limit": &s.policy.TTFTLimit,
 		"cooldown": &s.policy.Cooldown, "cooldown_max": &s.policy.CooldownMax, "ramp": &s.policy.Ramp,
@@ -185,7 +142,7 @@ func (s *story) setPolicy(args map[string]string) string {
 	return ""
 }
 
-func (s *story) declare(what string, names []string, args map[string]string) string {
+func (s *stage) declare(what string, names []string, args map[string]string) string {
 	name := names[0]
 	switch what {
 	case "endpoint":
@@ -224,14 +181,14 @@ func (s *story) declare(what string, names []string, args map[string]string) str
 }
 
 // with is a changed copy: an applied catalog does not change.
-func (s *story) with(change func(*route.Catalog)) *route.Catalog {
+func (s *stage) with(change func(*route.Catalog)) *route.Catalog {
 	c := &route.Catalog{Endpoints: slices.Clone(s.catalog.Endpoints), Workloads: slices.Clone(s.catalog.Workloads), Overrides: slices.Clone(s.catalog.Overrides)}
 	change(c)
 	return c
 }
 
 // wait lets time pass as the shell does: it ticks when told to.
-func (s *story) wait(d string) (out string) {
+func (s *stage) wait(d string) (out string) {
 	by, _ := time.ParseDuration(d)
 	end := s.now + by
 	for {
@@ -248,7 +205,7 @@ func (s *story) wait(d string) (out string) {
 	}
 }
 
-func (s *story) leavesDo(what string, names []string, args map[string]string) string {
+func (s *stage) leavesDo(what string, names []string, args map[string]string) string {
 	for _, name := range expand(names[0]) {
 		l := s.leaves[name]
 		if l == nil {
@@ -280,7 +237,7 @@ func (s *story) leavesDo(what string, names []string, args map[string]string) st
 }
 
 // say begins a report: the next in sequence, unless the story says which.
-func (s *story) say(name string, l *teller, args map[string]string) route.Report {
+func (s *stage) say(name string, l *teller, args map[string]string) route.Report {
 	if v, ok := args["incarnation"]; ok {
 		l.incarnation, _ = strconv.ParseUint(v, 10, 64)
 		l.sequence = 0
@@ -298,7 +255,7 @@ func (s *story) say(name string, l *teller, args map[string]string) route.Report
 	return r
 }
 
-func (s *story) vote(endpoint string, args map[string]string) route.Vote {
+func (s *stage) vote(endpoint string, args map[string]string) route.Vote {
 	v := route.Vote{Endpoint: endpoint, Identity: number(args, "identity", 1), Class: class(args["class"]), Round: number(args, "round", 0), Reason: "5 failures in a row"}
 	if args["phase"] == "finish" {
 		v.Phase = breaker.Finish
@@ -310,7 +267,7 @@ func (s *story) vote(endpoint string, args map[string]string) route.Vote {
 }
 
 // rows are one of any, and the same of each class named.
-func (s *story) rows(endpoints string, args map[string]string) (out []route.Row) {
+func (s *stage) rows(endpoints string, args map[string]string) (out []route.Row) {
 	for endpoint := range strings.SplitSeq(endpoints, ",") {
 		ok, finished := number(args, "ok", 0), number(args, "ok", 0)
 		broken := number(args, "broken", 0)
@@ -335,7 +292,7 @@ func (s *story) rows(endpoints string, args map[string]string) (out []route.Row)
 }
 
 // probe reports how permits were used.
-func (s *story) probe(names []string, args map[string]string) string {
+func (s *stage) probe(names []string, args map[string]string) string {
 	outcomes := map[string]route.ProbeOutcome{"unused": route.ProbeUnused, "started": route.ProbeStarted, "good": route.ProbeGood, "bad": route.ProbeBad}
 	for _, n := range expand(names[0]) {
 		i, _ := strconv.Atoi(strings.TrimPrefix(n, "p"))
@@ -348,7 +305,7 @@ func (s *story) probe(names []string, args map[string]string) string {
 	return ""
 }
 
-func (s *story) row(name string) (out string) {
+func (s *stage) row(name string) (out string) {
 	row, ok := s.fleet.Row(s.us(), name)
 	if !ok {
 		return name + ": nothing known\n"
