@@ -11,10 +11,11 @@ import (
 	"time"
 )
 
-// Tokens nearer to each other than chunkEvery share a chunk, since a chunk costs more than a token.
+// Tokens nearer to each other than chunkEvery, at the endpoint's speed, share a chunk: a chunk
+// costs a write, a read and two wake-ups, whatever is in it.
 const (
-	chunkEvery = 5 * time.Millisecond
-	chunkMax   = 20 // tokens
+	chunkEvery = 20 * time.Millisecond
+	chunkMax   = 50 // tokens
 )
 
 // An answer's text is this, again and again: a word a token.
@@ -32,8 +33,8 @@ type answer struct {
 // write waits as long as a model would, and sends the answer whole or as a stream.
 func (a *answer) write(ctx context.Context, w http.ResponseWriter) error {
 	c := &a.endpoint.config
-	ttft := a.fault.late(c.TTFT.Base + time.Duration(a.request.input())*c.TTFT.PerInputToken)
-	if err := a.endpoint.pause(ctx, ttft); err != nil {
+	ttft := a.endpoint.paced(c.TTFT.Base + time.Duration(a.request.input())*c.TTFT.PerInputToken)
+	if err := pause(ctx, a.fault.late(ttft)); err != nil {
 		return err
 	}
 	if a.request.Stream {
@@ -43,7 +44,7 @@ func (a *answer) write(ctx context.Context, w http.ResponseWriter) error {
 }
 
 func (a *answer) whole(ctx context.Context, w http.ResponseWriter) error {
-	if err := a.endpoint.pause(ctx, time.Duration(a.output-1)*a.endpoint.config.TPOT); err != nil {
+	if err := pause(ctx, a.endpoint.paced(time.Duration(a.output-1)*a.endpoint.config.TPOT)); err != nil {
 		return err
 	}
 	body, err := json.Marshal(a.envelope("chat.completion", []choice{{
@@ -84,10 +85,10 @@ func (a *answer) tokens(ctx context.Context, s *sse) error {
 		end = min(end, int64(orDefault(a.fault.Tokens, defaultTokens)))
 	}
 	tpot := a.endpoint.config.TPOT
-	step := max(1, int64(chunkEvery/max(tpot, chunkEvery/chunkMax)))
+	step := a.endpoint.config.share()
 	for from, to := int64(0), min(1, end); from < end && s.err == nil; from, to = to, min(to+step, end) {
 		if from > 0 {
-			if err := a.endpoint.pause(ctx, time.Duration(to-from)*tpot); err != nil {
+			if err := pause(ctx, a.endpoint.paced(time.Duration(to-from)*tpot)); err != nil {
 				return err
 			}
 		}
@@ -97,6 +98,12 @@ func (a *answer) tokens(ctx context.Context, s *sse) error {
 		return errCut
 	}
 	return s.err
+}
+
+// share is how many tokens share a chunk.
+func (c *Config) share() int64 {
+	apart := time.Duration(float64(c.TPOT) / c.Speed)
+	return max(1, int64(chunkEvery/max(apart, chunkEvery/chunkMax)))
 }
 
 func (a *answer) finish() *string {

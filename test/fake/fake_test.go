@@ -227,6 +227,7 @@ func TestAnAnswerTakesAsLongAsAModelWould(t *testing.T) {
 		{"a stream, the same", hello + `,"max_tokens":11,"stream":true}`, 1, nil, 330 * time.Millisecond},
 		{"twice as fast", hello + `,"max_tokens":11}`, 2, nil, 165 * time.Millisecond},
 		{"slow by a factor", hello + `,"max_tokens":11}`, 1, []Fault{{Kind: Slow, Factor: 4}}, 720 * time.Millisecond},
+		{"a delay is the same at any speed", hello + `,"max_tokens":11}`, 2, []Fault{{Kind: Slow, Delay: time.Second}}, 1165 * time.Millisecond},
 		{"slow by a delay", hello + `,"max_tokens":11}`, 1, []Fault{{Kind: Slow, Delay: time.Second}}, 1330 * time.Millisecond},
 		{"slow by default", hello + `,"max_tokens":1}`, 1, []Fault{{Kind: Slow}}, 1300 * time.Millisecond},
 	} {
@@ -279,6 +280,22 @@ func TestConfigSaysAllThatIsWrong(t *testing.T) {
 	for _, want := range []string{`fake endpoint "a"`, "Slots is -1", "TPOT is -1", "is no time"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: want %q", err, want)
+		}
+	}
+}
+
+func TestTokensNearEachOtherShareAChunk(t *testing.T) {
+	for _, tt := range []struct {
+		tpot  time.Duration
+		speed float64
+		want  int64
+	}{
+		{15 * time.Millisecond, 1, 1}, {15 * time.Millisecond, 5, 6}, {15 * time.Millisecond, 20, 26},
+		{30 * time.Millisecond, 1, 1}, {time.Microsecond, 1, chunkMax}, {0, 1, chunkMax},
+	} {
+		c := Config{TPOT: tt.tpot, Speed: tt.speed}
+		if got := c.share(); got != tt.want {
+			t.Errorf("%v at speed %v: %d tokens a chunk, want %d", tt.tpot, tt.speed, got, tt.want)
 		}
 	}
 }

@@ -152,12 +152,12 @@ func (e *Endpoint) give() {
 	<-e.slots
 }
 
-// pause waits for d, scaled by the endpoint's speed.
-func (e *Endpoint) pause(ctx context.Context, d time.Duration) error {
+// pause waits for d, or for ctx's end.
+func pause(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return ctx.Err()
 	}
-	timer := time.NewTimer(time.Duration(float64(d) / e.config.Speed))
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
@@ -165,4 +165,9 @@ func (e *Endpoint) pause(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// paced is how long d takes at the endpoint's speed.
+func (e *Endpoint) paced(d time.Duration) time.Duration {
+	return time.Duration(float64(d) / e.config.Speed)
 }

@@ -106,9 +106,9 @@ policy "quick" {
     failure_ratio = 0.5
     ttft_limit    = "800ms"
     cooldown      = "2s"
-    cooldown_max  = "10s"
+    cooldown_max  = "4s"
     probes        = 3
-    ramp          = "6s"
+    ramp          = "4s"
     max_ejected   = 0.5
   }
   attempts {

@@ -45,8 +45,12 @@ func table(w *world, c *caller, t *tally, now time.Time) string {
 		if f, faulty := t.fault(name, now); faulty {
 			fault = f.Kind.String()
 		}
-		fmt.Fprintf(tw, "%s\t%3.0f %%\t%-10s\t%d\t%.0f ms\t%s\t%s\n", name, 100*share, strings.Repeat("█", int(10*share+0.5)),
-			e.Counts().InFlight, quantiles(times[name]).P50, breakers[name], fault)
+		first := "-"
+		if len(times[name]) > 0 {
+			first = fmt.Sprintf("%.0f ms", quantiles(times[name]).P50)
+		}
+		fmt.Fprintf(tw, "%s\t%3.0f %%\t%-10s\t%d\t%s\t%s\t%s\n", name, 100*share, strings.Repeat("█", int(10*share+0.5)),
+			e.Counts().InFlight, first, breakers[name], fault)
 	}
 	tw.Flush()
 	fmt.Fprintf(&b, "\nIn another terminal: pointsman status · pointsman explain chat · pointsman endpoint drain gpu-a -reason trying\nInterrupt to stop.\n")

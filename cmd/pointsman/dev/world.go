@@ -155,7 +155,7 @@ func (w *world) close() {
 		e.Close()
 	}
 	if w.dir != "" {
-		os.RemoveAll(w.dir)
+		_ = os.RemoveAll(w.dir)
 	}
 }
 
