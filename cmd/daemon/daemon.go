@@ -10,7 +10,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"syscall"
 
 	"github.com/hashicorp/go-hclog"
@@ -41,7 +40,6 @@ type Process struct {
 // Main runs a program in this process and exits. A first signal stops it, a second ends it at once.
 func Main(p Program) {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	defer stop()
 	context.AfterFunc(ctx, stop)
 	if err := fitBuffers(); err != nil {
 		panic(err) // the sizes are constants
@@ -72,12 +70,4 @@ func (p Program) Run(ctx context.Context, in Process) int {
 		return Failed
 	}
 	return Done
-}
-
-// Version is of the build.
-func Version() string {
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		return info.Main.Version
-	}
-	return "unknown"
 }

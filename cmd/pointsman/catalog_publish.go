@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pointsman/pointsman/cmd/daemon"
 	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
 )
 
@@ -30,7 +31,7 @@ func newCatalogPublish(e *env) *cobra.Command {
 		Short: "Store a catalog as a revision and serve it",
 		Long: `Publishes what a plan holds, or what a folder holds now. Either way it carries the revision that was compared with:
 if somebody published in between, nothing happens and the exit code is 3 (unless -any-base is given). A folder's changes are shown first, and on a
-terminal you are asked. What would empty the catalog or take away what is in use needs -force (exit code 4 without it).`,
+terminal you are asked. What would leave the catalog without a workload needs -force (exit code 4 without it).`,
 		Example: `  pointsman catalog publish plan.json -m "raise the limit of gpu-b"
   pointsman catalog publish deploy/examples/catalog -m "nightly" -json`,
 		Args: takes(0, 1),
@@ -39,7 +40,7 @@ terminal you are asked. What would empty the catalog or take away what is in use
 	p.folder.flags(cmd.Flags())
 	cmd.Flags().StringVarP(&p.message, "message", "m", "", "what this changes and why")
 	cmd.Flags().StringVar(&p.author, "author", e.user(), "who publishes; the connection's identity is recorded besides")
-	cmd.Flags().BoolVar(&p.force, "force", false, "publish although it takes away what is in use")
+	cmd.Flags().BoolVar(&p.force, "force", false, "publish although it leaves no workload")
 	cmd.Flags().BoolVar(&p.anyBase, "any-base", false, "publish whatever was published in between")
 	cmd.Flags().BoolVar(&p.yes, "yes", false, "do not ask, on a terminal either")
 	return cmd
@@ -47,7 +48,7 @@ terminal you are asked. What would empty the catalog or take away what is in use
 
 func (p *publication) run(ctx context.Context, path string) error {
 	request := &pb.PublishRequest{
-		Namespace: p.env.namespace, Message: p.message, Author: p.author, Force: p.force, AnyBase: p.anyBase, ToolVersion: version(),
+		Namespace: p.env.namespace, Message: p.message, Author: p.author, Force: p.force, AnyBase: p.anyBase, ToolVersion: daemon.Version(),
 	}
 	info, err := os.Stat(path)
 	switch {
@@ -69,7 +70,7 @@ func (p *publication) run(ctx context.Context, path string) error {
 			p.env.report(answer.Findings)
 			printChanges(w, answer.Changes)
 		}
-		printPublished(w, answer)
+		printPublished(w, request.Base, answer)
 	})
 }
 
@@ -112,9 +113,12 @@ func (e *env) confirm(question string) error {
 	return nil
 }
 
-func printPublished(w io.Writer, answer *pb.PublishResponse) {
-	head := answer.GetHead()
-	fmt.Fprintf(w, "published revision %d, generation %d\n", answer.Revision, head.GetGeneration())
+func printPublished(w io.Writer, base uint64, answer *pb.PublishResponse) {
+	head, done := answer.GetHead(), "published revision %d, generation %d\n"
+	if answer.Revision == base {
+		done = "nothing to publish: it is revision %d, generation %d\n"
+	}
+	fmt.Fprintf(w, done, answer.Revision, head.GetGeneration())
 	if answer.HeldByPin {
 		fmt.Fprintf(w, "held by pin %d: run `pointsman catalog unpin` to serve it\n", head.GetPin())
 	}

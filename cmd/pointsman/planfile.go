@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protojson"
 
+	"github.com/pointsman/pointsman/cmd/daemon"
 	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
 )
 
@@ -29,7 +30,7 @@ func (e *env) writePlan(path string, sources *pb.Sources, plan *pb.PlanResponse)
 	if err != nil {
 		return fmt.Errorf("encode the plan: %w", err)
 	}
-	data, err := json.Marshal(planFile{planFormat, e.namespace, plan.Base, plan.Digest, encoded, version()})
+	data, err := json.Marshal(planFile{planFormat, e.namespace, plan.Base, plan.Digest, encoded, daemon.Version()})
 	if err != nil {
 		return fmt.Errorf("encode the plan: %w", err)
 	}

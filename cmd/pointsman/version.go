@@ -3,24 +3,11 @@ package main
 import (
 	"fmt"
 	"runtime"
-	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"github.com/pointsman/pointsman/cmd/daemon"
 )
-
-// release is set when a release is built: -ldflags "-X main.release=v1.2.3".
-var release string
-
-// version is the release, or what the build knows of itself.
-func version() string {
-	if release != "" {
-		return release
-	}
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		return info.Main.Version
-	}
-	return "(devel)"
-}
 
 func newVersion(e *env) *cobra.Command {
 	return &cobra.Command{
@@ -31,9 +18,9 @@ func newVersion(e *env) *cobra.Command {
 		Args:    takes(0, 0),
 		RunE: func(*cobra.Command, []string) error {
 			if e.json {
-				return e.printData(map[string]string{"version": version(), "go": runtime.Version()})
+				return e.printData(map[string]string{"version": daemon.Version(), "go": runtime.Version()})
 			}
-			_, err := fmt.Fprintf(e.stdout, "pointsman %s (%s)\n", version(), runtime.Version())
+			_, err := fmt.Fprintf(e.stdout, "pointsman %s (%s)\n", daemon.Version(), runtime.Version())
 			return err
 		},
 	}

@@ -179,7 +179,9 @@ func TestASmallFleetOpensTheFleetsBreaker(t *testing.T) {
 			if !strings.Contains(must(t, s.addr, "status"), "breakers not closed: 1 endpoint") {
 				t.Error("status does not name the open breaker")
 			}
-			s.endpoints["a"].Set()
+			if err := s.endpoints["a"].Set(); err != nil {
+				t.Fatal(err)
+			}
 			eventually(t, 30*time.Second, "a is closed again", func() bool { return callers[0].state().Fleet["a"] == "closed" })
 			noneFailed(t, callers...)
 		})

@@ -102,7 +102,7 @@ func (p *process) read(r io.ReadCloser) {
 		p.lines = append(p.lines, lines.Text())
 		p.mu.Unlock()
 	}
-	p.cmd.Wait()
+	_ = p.cmd.Wait() // the exit code says it
 }
 
 func (p *process) output() []string {
@@ -113,14 +113,14 @@ func (p *process) output() []string {
 
 // kill ends the process at once, as a crash would.
 func (p *process) kill() {
-	p.cmd.Process.Kill()
+	_ = p.cmd.Process.Kill() // it may have ended
 	<-p.ended
 }
 
 // stop asks the process to end, and fails the test if it does not, or says it failed.
 func (p *process) stop() {
 	p.t.Helper()
-	p.cmd.Process.Signal(syscall.SIGTERM)
+	_ = p.cmd.Process.Signal(syscall.SIGTERM) // it may have ended
 	select {
 	case <-p.ended:
 	case <-time.After(10 * time.Second):

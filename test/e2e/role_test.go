@@ -3,7 +3,6 @@
 package e2e
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -170,7 +169,7 @@ func (a *caller) print() {
 	for _, e := range a.client.Endpoints() {
 		a.state.Fleet[e.Name] = e.Fleet
 	}
-	json.NewEncoder(os.Stdout).Encode(a.state)
+	_ = json.NewEncoder(os.Stdout).Encode(a.state) // who reads it may have ended
 }
 
 // application is a caller process as a test sees it.
@@ -214,9 +213,7 @@ func runEtcd(ctx context.Context, config []byte) error {
 	}
 	defer member.Close()
 	<-member.Server.ReadyNotify()
-	w := bufio.NewWriter(os.Stdout)
-	fmt.Fprintln(w, "ready")
-	w.Flush()
+	fmt.Println("ready")
 	<-ctx.Done()
 	return nil
 }
