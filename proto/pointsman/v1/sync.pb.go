@@ -336,10 +336,13 @@ func (BreakerState) EnumDescriptor() ([]byte, []int) {
 	return file_pointsman_v1_sync_proto_rawDescGZIP(), []int{5}
 }
 
-// SyncRequest goes up.
+// SyncRequest goes up. Each side dates what the other says at the time it sent `seen`, plus
+// `held_us`: never later than it was sent, on its own clock.
 type SyncRequest struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
-	Sequence uint64                 `protobuf:"varint,1,opt,name=sequence,proto3" json:"sequence,omitempty"` // of this stream, from 1, growing by one
+	Sequence uint64                 `protobuf:"varint,1,opt,name=sequence,proto3" json:"sequence,omitempty"`           // of this stream, from 1, growing by one
+	Seen     uint64                 `protobuf:"varint,7,opt,name=seen,proto3" json:"seen,omitempty"`                   // last sequence received from the parent; 0: none yet
+	HeldUs   int64                  `protobuf:"varint,8,opt,name=held_us,json=heldUs,proto3" json:"held_us,omitempty"` // from receiving `seen` to sending this
 	// Types that are valid to be assigned to Message:
 	//
 	//	*SyncRequest_Hello
@@ -385,6 +388,20 @@ func (*SyncRequest) Descriptor() ([]byte, []int) {
 func (x *SyncRequest) GetSequence() uint64 {
 	if x != nil {
 		return x.Sequence
+	}
+	return 0
+}
+
+func (x *SyncRequest) GetSeen() uint64 {
+	if x != nil {
+		return x.Seen
+	}
+	return 0
+}
+
+func (x *SyncRequest) GetHeldUs() int64 {
+	if x != nil {
+		return x.HeldUs
 	}
 	return 0
 }
@@ -475,12 +492,12 @@ func (*SyncRequest_Nack) isSyncRequest_Message() {}
 
 func (*SyncRequest_Report) isSyncRequest_Message() {}
 
-// SyncResponse goes down. The child dates it at the time it sent `seen`, plus `held_us`:
-// never later than it was sent, on the child's own clock.
+// SyncResponse goes down.
 type SyncResponse struct {
-	state  protoimpl.MessageState `protogen:"open.v1"`
-	Seen   uint64                 `protobuf:"varint,1,opt,name=seen,proto3" json:"seen,omitempty"`                   // last sequence received from this child
-	HeldUs int64                  `protobuf:"varint,2,opt,name=held_us,json=heldUs,proto3" json:"held_us,omitempty"` // from receiving `seen` to sending this
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Sequence uint64                 `protobuf:"varint,7,opt,name=sequence,proto3" json:"sequence,omitempty"`           // of this stream, from 1, growing by one
+	Seen     uint64                 `protobuf:"varint,1,opt,name=seen,proto3" json:"seen,omitempty"`                   // last sequence received from this child
+	HeldUs   int64                  `protobuf:"varint,2,opt,name=held_us,json=heldUs,proto3" json:"held_us,omitempty"` // from receiving `seen` to sending this
 	// Types that are valid to be assigned to Message:
 	//
 	//	*SyncResponse_Update
@@ -520,6 +537,13 @@ func (x *SyncResponse) ProtoReflect() protoreflect.Message {
 // Deprecated: Use SyncResponse.ProtoReflect.Descriptor instead.
 func (*SyncResponse) Descriptor() ([]byte, []int) {
 	return file_pointsman_v1_sync_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *SyncResponse) GetSequence() uint64 {
+	if x != nil {
+		return x.Sequence
+	}
+	return 0
 }
 
 func (x *SyncResponse) GetSeen() uint64 {
@@ -3020,16 +3044,19 @@ var File_pointsman_v1_sync_proto protoreflect.FileDescriptor
 
 const file_pointsman_v1_sync_proto_rawDesc = "" +
 	"\n" +
-	"\x17pointsman/v1/sync.proto\x12\fpointsman.v1\x1a\x1apointsman/v1/catalog.proto\"\x9b\x02\n" +
+	"\x17pointsman/v1/sync.proto\x12\fpointsman.v1\x1a\x1apointsman/v1/catalog.proto\"\xc8\x02\n" +
 	"\vSyncRequest\x12\x1a\n" +
-	"\bsequence\x18\x01 \x01(\x04R\bsequence\x12+\n" +
+	"\bsequence\x18\x01 \x01(\x04R\bsequence\x12\x12\n" +
+	"\x04seen\x18\a \x01(\x04R\x04seen\x12\x17\n" +
+	"\aheld_us\x18\b \x01(\x03R\x06heldUs\x12+\n" +
 	"\x05hello\x18\x02 \x01(\v2\x13.pointsman.v1.HelloH\x00R\x05hello\x127\n" +
 	"\tsubscribe\x18\x03 \x01(\v2\x17.pointsman.v1.SubscribeH\x00R\tsubscribe\x12%\n" +
 	"\x03ack\x18\x04 \x01(\v2\x11.pointsman.v1.AckH\x00R\x03ack\x12(\n" +
 	"\x04nack\x18\x05 \x01(\v2\x12.pointsman.v1.NackH\x00R\x04nack\x12.\n" +
 	"\x06report\x18\x06 \x01(\v2\x14.pointsman.v1.ReportH\x00R\x06reportB\t\n" +
-	"\amessage\"\x8f\x02\n" +
-	"\fSyncResponse\x12\x12\n" +
+	"\amessage\"\xab\x02\n" +
+	"\fSyncResponse\x12\x1a\n" +
+	"\bsequence\x18\a \x01(\x04R\bsequence\x12\x12\n" +
 	"\x04seen\x18\x01 \x01(\x04R\x04seen\x12\x17\n" +
 	"\aheld_us\x18\x02 \x01(\x03R\x06heldUs\x12.\n" +
 	"\x06update\x18\x03 \x01(\v2\x14.pointsman.v1.UpdateH\x00R\x06update\x12+\n" +
