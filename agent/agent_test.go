@@ -93,7 +93,7 @@ func TestReportsGoUpAndGrantsComeDown(t *testing.T) {
 		defer c.stop()
 		time.Sleep(15 * time.Second)
 		c.replica.heard()
-		c.leaf.link.Report(&pb.Report{Leaves: []*pb.LeafReport{{
+		c.leaf.link.Report(now(), &pb.Report{Leaves: []*pb.LeafReport{{
 			Leaf: "leaf", Incarnation: 4, Sequence: 9, AgeUs: 1000, Votes: []*pb.Vote{{Endpoint: "a"}},
 		}}})
 		time.Sleep(300 * time.Millisecond)

@@ -76,7 +76,7 @@ func (r *replica) HeadAges() []*pb.HeadAge {
 
 func serveReplica(at place, states ...*wire.State) *replica {
 	r := &replica{states: states, head: now()}
-	r.hub = hub.New(hub.Config{Source: r, Now: now, Age: -1, Up: func(m *pb.Report) {
+	r.hub = hub.New(hub.Config{Source: r, Now: now, Age: -1, Up: func(_ int64, m *pb.Report) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.up = append(r.up, m)

@@ -44,7 +44,7 @@ func newRelay(c Config, observe func(hub.Event), observeLink func(uplink.Event))
 	return r, err
 }
 
-func (r *relay) up(report *pb.Report) { r.link.Report(report) }
+func (r *relay) up(at int64, report *pb.Report) { r.link.Report(at, report) }
 
 // Subscribe asks the parent for a view under a number of its own.
 func (r *relay) Subscribe(v hub.View) {

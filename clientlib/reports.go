@@ -138,5 +138,5 @@ func (c *Client) report() {
 	if up == nil || c.link == nil || !c.link.Status().Connected {
 		return
 	}
-	c.link.Report(up)
+	c.link.Report(at, up)
 }

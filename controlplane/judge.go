@@ -20,7 +20,7 @@ const (
 	idleTick    = int64(1e6)      // µs; a tick at least so often
 )
 
-// arrival is a message from below, with when it came.
+// arrival is a message from below, with the time that its ages are of.
 type arrival struct {
 	report *pb.Report
 	at     int64
@@ -48,9 +48,9 @@ func (j *judge) poke() {
 }
 
 // report takes a message from below. When too many wait, it is lost, and counted.
-func (j *judge) report(r *pb.Report) {
+func (j *judge) report(at int64, r *pb.Report) {
 	select {
-	case j.arrivals <- arrival{r, j.now()}:
+	case j.arrivals <- arrival{r, at}:
 	default:
 		j.lost.Add(1)
 	}

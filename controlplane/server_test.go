@@ -104,7 +104,7 @@ func TestFailuresThatLeavesReportOpenTheFleetsBreakerForAll(t *testing.T) {
 			Votes: []route.Vote{{Endpoint: "a", Identity: c.Endpoints[0].Identity, Reason: "5 in a row failed"}},
 		})
 		eventually(t, func() bool { return l.link.Status().Connected })
-		l.link.Report(&pb.Report{Leaves: []*pb.LeafReport{report}})
+		l.link.Report(l.now(), &pb.Report{Leaves: []*pb.LeafReport{report}})
 	}
 	for _, l := range []*leaf{one, two} {
 		l.until(t, pb.Track_TRACK_FLEET, func(s *wire.State) bool {

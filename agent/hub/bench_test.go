@@ -7,6 +7,7 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -82,7 +83,7 @@ func serve(t *testing.T, change func(*Config), states ...*wire.State) *world {
 	w.origin = &origin{states: map[string][]*wire.State{everything.Key(): states}}
 	config := Config{
 		Source: w.origin, Now: w.now, Node: "node", Age: -1,
-		Up:      func(r *pb.Report) { w.reports <- r },
+		Up:      func(_ int64, r *pb.Report) { w.reports <- r },
 		Observe: func(e Event) { w.events <- e },
 	}
 	if change != nil {
@@ -111,6 +112,9 @@ type visitor struct {
 	t        *testing.T
 	stream   pb.SyncService_SyncClient
 	sequence uint64
+	now      func() int64
+	seen     atomic.Uint64 // last sequence from the hub
+	seenAt   atomic.Int64
 	in       chan *pb.SyncResponse
 	err      chan error
 	leave    func()
@@ -137,7 +141,7 @@ func (w *world) connect(reads bool) *visitor {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	v := &visitor{t: w.t, stream: stream, in: make(chan *pb.SyncResponse, 1000), err: make(chan error, 1)}
+	v := &visitor{t: w.t, now: w.now, stream: stream, in: make(chan *pb.SyncResponse, 1000), err: make(chan error, 1)}
 	var wg sync.WaitGroup
 	if reads {
 		wg.Go(v.listen)
@@ -158,11 +162,20 @@ func (v *visitor) listen() {
 			v.err <- err
 			return
 		}
+		v.seen.Store(m.Sequence)
+		v.seenAt.Store(v.now())
 		v.in <- m
 	}
 }
 
+// say sends a message, dated as a child does.
 func (v *visitor) say(m *pb.SyncRequest) {
+	v.t.Helper()
+	m.Seen, m.HeldUs = v.seen.Load(), v.now()-v.seenAt.Load()
+	v.sayAsIs(m)
+}
+
+func (v *visitor) sayAsIs(m *pb.SyncRequest) {
 	v.t.Helper()
 	v.sequence++
 	m.Sequence = v.sequence

@@ -108,7 +108,7 @@ func TestRule11ReportsDue(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			o := outbox{last: c.last, hurried: c.hurried}
 			for _, r := range c.add {
-				o.add(100*s, r)
+				o.add(100*s, 100*s, r)
 			}
 			if got := o.due(c.leaves); got != c.want {
 				t.Errorf("due at %d, want %d", got, c.want)
@@ -125,7 +125,7 @@ func TestTheOutboxDropsTheOldestWhole(t *testing.T) {
 	}
 	const n = 200
 	for i := range n {
-		o.add(10, &pb.LeafReport{Leaf: "l", Sequence: uint64(i), Rows: big, AgeUs: 4})
+		o.add(10, 10, &pb.LeafReport{Leaf: "l", Sequence: uint64(i), Rows: big, AgeUs: 4})
 	}
 	lost := o.lost
 	out := o.drain(17)

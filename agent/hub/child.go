@@ -6,6 +6,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/pointsman/pointsman/clientlib/wire"
 	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
 )
 
@@ -27,6 +28,7 @@ type child struct {
 	wake   chan struct{} // something is to be sent
 	done   chan struct{} // closed when the stream is to end
 	once   sync.Once
+	dates  *wire.Dates
 	err    error // why it ends; read after done
 	gone   bool  // the process is known to have ended it; read after done
 
@@ -64,9 +66,9 @@ func (s *subscription) lane(t pb.Track) *lane {
 	return nil
 }
 
-func newChild(s stream, host string, local bool) *child {
+func newChild(now int64, s stream, host string, local bool) *child {
 	return &child{
-		stream: s, host: host, local: local,
+		stream: s, host: host, local: local, dates: wire.NewDates(now),
 		joined: make(chan struct{}), wake: make(chan struct{}, 1), done: make(chan struct{}),
 		views: map[uint32]*subscription{},
 	}

@@ -16,8 +16,8 @@ import (
 // Config is what a hub needs. Source, Up and Now are required.
 type Config struct {
 	Source Source
-	Up     func(*pb.Report) // takes what goes to the parent, or to the leader in this process; must not block
-	Now    func() int64     // µs, monotonic
+	Up     func(at int64, r *pb.Report) // takes what goes to the parent, or to the leader in this process, its ages as of at; must not block
+	Now    func() int64                 // µs, monotonic
 
 	Node      string                                                                  // stamped on direct leaves' reports; empty: what the leaf's hello says
 	Authorize func(ctx context.Context, hello *pb.Hello) (identity string, err error) // a status error refuses; nil: all are welcome, nobody in particular
@@ -137,7 +137,7 @@ func (h *Hub) enter(s stream) (*child, error) {
 	if h.closing {
 		return nil, status.Error(codes.Unavailable, "stopping")
 	}
-	c := newChild(s, hostOf(p.Addr), local(p.Addr))
+	c := newChild(h.now(), s, hostOf(p.Addr), local(p.Addr))
 	if err := h.door.enter(h.now(), c.host); err != nil {
 		h.refused.add(err)
 		return nil, err

@@ -64,13 +64,12 @@ func (h *Hub) learn(c *child, s *pb.LeafState) {
 	}
 }
 
-// report takes what goes up. A leaf speaks for itself, a relay for the leaves below it that
-// do not.
-func (h *Hub) report(c *child, m *pb.Report) {
-	now := h.now()
+// report takes what goes up, its ages as of at. A leaf speaks for itself, a relay for the
+// leaves below it that do not.
+func (h *Hub) report(c *child, m *pb.Report, at int64) {
 	if c.relay {
 		for _, s := range m.States {
-			h.relayed(c, s, now)
+			h.relayed(c, s, at)
 		}
 	}
 	for _, r := range m.Leaves {
@@ -79,8 +78,8 @@ func (h *Hub) report(c *child, m *pb.Report) {
 			continue
 		}
 		h.stamp(c, r)
-		h.roster.speaks(c, r, now-r.AgeUs)
-		h.outbox.add(now, r)
+		h.roster.speaks(c, r, at-r.AgeUs)
+		h.outbox.add(h.now(), at, r)
 	}
 	h.poke()
 }
@@ -96,19 +95,19 @@ func (h *Hub) refuses(c *child, r *pb.LeafReport) error {
 	return named(r.Leaf, r.Node, r.Locality)
 }
 
-func (h *Hub) relayed(c *child, s *pb.LeafState, now int64) {
+func (h *Hub) relayed(c *child, s *pb.LeafState, at int64) {
 	if err := named(s.Leaf, s.Node, s.Identity, s.Locality, s.Library, s.LibraryVersion); err != nil {
 		h.dropped.add(err)
 		return
 	}
-	heard := now - wire.Age(s.AgeUs)
+	heard := at - wire.Age(s.AgeUs)
 	s.AgeUs = 0
 	if s.Node == "" {
 		s.Node = c.node
 	}
 	fit(s)
 	if h.roster.set(c, s, heard) {
-		h.outbox.touch(now, s.Gone || s.Nack != "")
+		h.outbox.touch(h.now(), s.Gone || s.Nack != "")
 	}
 }
 
@@ -127,7 +126,7 @@ func (h *Hub) stamp(c *child, r *pb.LeafReport) {
 func (h *Hub) flush(now int64) (next int64) {
 	states, reports, next := h.drain(now)
 	for _, b := range batches(states, reports) {
-		h.config.Up(b)
+		h.config.Up(now, b)
 	}
 	return next
 }

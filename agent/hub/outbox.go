@@ -35,9 +35,9 @@ type outbox struct {
 	lost    int   // of those that waited, since then
 }
 
-// add takes a report; the oldest make room: a gap, never a zero.
-func (o *outbox) add(now int64, r *pb.LeafReport) {
-	w := waitingReport{r, now - r.AgeUs, proto.Size(r)}
+// add takes a report whose age is as of at; the oldest make room: a gap, never a zero.
+func (o *outbox) add(now, at int64, r *pb.LeafReport) {
+	w := waitingReport{r, at - r.AgeUs, proto.Size(r)}
 	o.waiting = append(o.waiting, w)
 	o.bytes += w.size
 	for o.bytes > maxOutbox && len(o.waiting) > 1 {

@@ -46,7 +46,7 @@ func (h *Hub) receive(c *child, req *pb.SyncRequest) error {
 	case *pb.SyncRequest_Nack:
 		h.nack(c, m.Nack)
 	case *pb.SyncRequest_Report:
-		h.report(c, m.Report)
+		h.report(c, m.Report, c.dates.Of(h.now(), req.Seen, req.HeldUs))
 	}
 	return nil // what a later version says is no error
 }

@@ -40,7 +40,7 @@ func (h *Hub) beat(c *child) bool {
 	m := c.answer(h.now())
 	h.mu.Unlock()
 	m.Message = &pb.SyncResponse_Heartbeat{Heartbeat: &pb.Heartbeat{Heads: h.config.Source.HeadAges()}}
-	return c.send(m)
+	return h.send(c, m)
 }
 
 // answer begins a message with what was seen until now, by which the child dates it. The
@@ -67,7 +67,7 @@ func (h *Hub) catchUp(c *child) bool {
 		if m.GetMessage() == nil {
 			return true
 		}
-		if !c.send(m) {
+		if !h.send(c, m) {
 			return false
 		}
 		if m.GetGoodbye() != nil {
@@ -150,7 +150,8 @@ func (h *Hub) head(t pb.Track) uint64 {
 }
 
 // send sends; false: the stream is over.
-func (c *child) send(m *pb.SyncResponse) bool {
+func (h *Hub) send(c *child, m *pb.SyncResponse) bool {
+	m.Sequence = c.dates.Sent(h.now())
 	if err := c.stream.Send(m); err != nil {
 		c.end(err, c.local)
 		return false

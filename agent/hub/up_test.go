@@ -49,6 +49,28 @@ func TestReportsAreStampedAndPassedUp(t *testing.T) {
 	})
 }
 
+// Rule 9: a report that was frozen on its way, or in a stopped relay, is old evidence.
+func TestRule9AFrozenReportIsOldEvidence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := serve(t, nil)
+		defer w.stop()
+		v := w.visit(helloOf("l"))
+		defer v.leave()
+		time.Sleep(2 * time.Second)
+		w.passed()
+		first := v.seen.Load() // what the child had seen, when it sent what comes late
+		time.Sleep(25 * time.Second)
+		v.sayAsIs(&pb.SyncRequest{Seen: first, HeldUs: 2_000_000, Message: &pb.SyncRequest_Report{
+			Report: &pb.Report{Leaves: []*pb.LeafReport{failing("l", 1)}},
+		}})
+		time.Sleep(99 * time.Millisecond)
+		got := w.passed().GetLeaves()
+		if len(got) != 1 || got[0].AgeUs < 24_900_000 {
+			t.Errorf("passed up %v, want one of at least 24.9 s", got)
+		}
+	})
+}
+
 func TestLeavesComeAndGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := serve(t, nil, catalogAt(3, rows{"a": "1"}))

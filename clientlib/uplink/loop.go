@@ -110,7 +110,7 @@ func (l *Link) receive(s *stream, m *pb.SyncResponse, timer *time.Timer) error {
 		s.answered, s.since = true, l.cfg.Now()
 		l.connected(s.parent)
 	}
-	dated := s.dates.of(l.cfg.Now(), m.GetSeen(), m.GetHeldUs())
+	dated := s.dates.Of(l.cfg.Now(), m.GetSeen(), m.GetHeldUs())
 	switch what := m.GetMessage().(type) {
 	case *pb.SyncResponse_Update:
 		return l.update(s.out, dated, what.Update)

@@ -28,7 +28,7 @@ func TestReportsGoUpInOrderOfMessages(t *testing.T) {
 		r := started(t, 1)
 		c, _ := r.joined(t)
 		for i := range uint64(3) {
-			r.link.Report(interval(i + 1))
+			r.link.Report(r.now(), interval(i+1))
 			m := c.next(t)
 			if got := m.GetReport().Leaves[0]; got.Sequence != i+1 || m.Sequence != i+2 || got.AgeUs != 5 {
 				t.Errorf("message %d is report %v", m.Sequence, got)
@@ -89,12 +89,12 @@ func TestWhatLeavesRunIsNotLostWithTheOldestReports(t *testing.T) {
 func TestReportsAreLostWithTheParent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := made(t, 1)
-		r.link.Report(interval(1)) // before there is any
+		r.link.Report(r.now(), interval(1)) // before there is any
 		r.run(t)
 		c, _ := r.joined(t)
 		c.quit <- errBad
 		time.Sleep(100 * time.Millisecond)
-		r.link.Report(interval(2))
+		r.link.Report(r.now(), interval(2))
 		c, _ = r.joined(t)
 		c.quiet(t, 5*time.Second)
 	})
@@ -108,7 +108,7 @@ func TestAnEndSendsWhatWaits(t *testing.T) {
 		c.heartbeat(t)
 		c.next(t) // its ack
 		for i := range uint64(maxReports) {
-			r.link.Report(interval(i + 1))
+			r.link.Report(r.now(), interval(i+1))
 		}
 		began := time.Now()
 		if err := r.stop(); err != nil {
@@ -133,7 +133,7 @@ func TestAnEndWaitsForNoParentThatDoesNotRead(t *testing.T) {
 		c := r.joins(t, 0)
 		c.sayAsIs(t, &pb.SyncResponse{Message: &pb.SyncResponse_Heartbeat{Heartbeat: &pb.Heartbeat{}}})
 		for range maxReports {
-			r.link.Report(&pb.Report{Leaves: []*pb.LeafReport{{Leaf: strings.Repeat("x", 1<<20)}}})
+			r.link.Report(r.now(), &pb.Report{Leaves: []*pb.LeafReport{{Leaf: strings.Repeat("x", 1<<20)}}})
 		}
 		began := time.Now()
 		if err := r.stop(); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/grpc"
 
+	"github.com/pointsman/pointsman/clientlib/wire"
 	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
 )
 
@@ -17,7 +18,8 @@ import (
 type stream struct {
 	parent string
 	out    *outbox
-	dates  dates
+	dates  *wire.Dates
+	latest receipt
 	now    func() int64
 
 	in  chan *pb.SyncResponse
@@ -28,7 +30,7 @@ type stream struct {
 }
 
 func newStream(parent string, now func() int64) *stream {
-	return &stream{parent: parent, now: now, out: newOutbox(), in: make(chan *pb.SyncResponse), end: make(chan error, 1)}
+	return &stream{parent: parent, now: now, out: newOutbox(), dates: wire.NewDates(now()), in: make(chan *pb.SyncResponse), end: make(chan error, 1)}
 }
 
 // run opens the stream and carries until ctx ends or the parent ends it.
@@ -73,8 +75,7 @@ func (s *stream) finish() {
 // send sends what is put into out, dated before it leaves. A failure shows at the receiver.
 func (s *stream) send(st pb.SyncService_SyncClient) {
 	for {
-		for m := s.out.take(s.now()); m != nil; m = s.out.take(s.now()) {
-			m.Sequence = s.dates.sent(s.now())
+		for m := s.next(); m != nil; m = s.next() {
 			if st.Send(m) != nil {
 				return
 			}
@@ -91,6 +92,37 @@ func (s *stream) send(st pb.SyncService_SyncClient) {
 	}
 }
 
+// next is the next message to send. The ages in it are read after what it is dated by:
+// this process may be stopped in between (rule 9).
+func (s *stream) next() *pb.SyncRequest {
+	seen, held := s.latest.answer(s.now())
+	m := s.out.take(s.now())
+	if m != nil {
+		m.Seen, m.HeldUs = seen, held
+		m.Sequence = s.dates.Sent(s.now())
+	}
+	return m
+}
+
+// receipt is what came down last, by which the parent dates what goes up.
+type receipt struct {
+	mu       sync.Mutex
+	sequence uint64
+	at       int64
+}
+
+func (r *receipt) note(now int64, sequence uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.sequence, r.at = sequence, now
+}
+
+func (r *receipt) answer(now int64) (seen uint64, held int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.sequence, max(0, now-r.at)
+}
+
 func (s *stream) receive(st pb.SyncService_SyncClient) error {
 	for {
 		m, err := st.Recv()
@@ -100,6 +132,7 @@ func (s *stream) receive(st pb.SyncService_SyncClient) error {
 		if err != nil {
 			return err
 		}
+		s.latest.note(s.now(), m.GetSequence())
 		select {
 		case s.in <- m:
 		case <-st.Context().Done():

@@ -132,11 +132,11 @@ func (l *Link) Subscribe(view uint32, sel wire.Selector, identity string) {
 // Unsubscribe drops a view.
 func (l *Link) Unsubscribe(view uint32) { l.box.drop(view) }
 
-// Report takes r over and sends it, in order. Without a stream, or when too many
+// Report takes r over, whose ages are as of at, and sends it, in order. Without a stream, or when too many
 // wait, reports are lost: a gap, never a zero.
-func (l *Link) Report(r *pb.Report) {
+func (l *Link) Report(at int64, r *pb.Report) {
 	if out := l.out.Load(); out != nil {
-		out.report(l.cfg.Now(), r)
+		out.report(at, r)
 	}
 }
 
