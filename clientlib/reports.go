@@ -75,7 +75,9 @@ func (r *reports) next(now int64, term uint64, core route.Report) *pb.Report {
 	core.Incarnation, core.Sequence = r.incarnation, r.sequence
 	core.At, core.Interval = now, interval
 	core.Term, core.LastGrant = term, r.grant.Load()
-	return &pb.Report{Leaves: []*pb.LeafReport{wire.EncodeReport(now, &core)}}
+	report := wire.EncodeReport(now, &core)
+	wire.Bound(report, wire.MaxReport)
+	return &pb.Report{Leaves: []*pb.LeafReport{report}}
 }
 
 // loop ticks the core and reports until ctx ends.
