@@ -1094,7 +1094,7 @@ type PublishRequest struct {
 	AnyBase       bool                   `protobuf:"varint,4,opt,name=any_base,json=anyBase,proto3" json:"any_base,omitempty"` // publish whatever the head is
 	Message       string                 `protobuf:"bytes,5,opt,name=message,proto3" json:"message,omitempty"`
 	Author        string                 `protobuf:"bytes,6,opt,name=author,proto3" json:"author,omitempty"` // informs; the audit names the connection's identity too
-	Force         bool                   `protobuf:"varint,7,opt,name=force,proto3" json:"force,omitempty"`  // publish although it empties or removes what is in use
+	Force         bool                   `protobuf:"varint,7,opt,name=force,proto3" json:"force,omitempty"`  // publish although it leaves no workload
 	ToolVersion   string                 `protobuf:"bytes,8,opt,name=tool_version,json=toolVersion,proto3" json:"tool_version,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
