@@ -36,11 +36,11 @@ func printHistory(w io.Writer, h *pb.HistoryResponse) {
 		fmt.Fprintln(w, "no revisions: publish one with `pointsman catalog publish DIR`")
 		return
 	}
-	rows := [][]string{{"REVISION", "PUBLISHED", "AUTHOR", "MESSAGE", "TAGS", "STATE"}}
+	rows := [][]string{{"REVISION", "PUBLISHED", "AUTHOR", "TAGS", "STATE", "MESSAGE"}}
 	for _, r := range h.Revisions {
 		rows = append(rows, []string{
-			number(r.Revision), moment(r.Time), oneLine(r.Author), oneLine(r.Message),
-			strings.Join(r.Tags, ", "), strings.Join(marks(h.Head, r), ", "),
+			number(r.Revision), moment(r.Time), r.Author,
+			strings.Join(r.Tags, ", "), strings.Join(marks(h.Head, r), ", "), r.Message,
 		})
 	}
 	table(w, rows)

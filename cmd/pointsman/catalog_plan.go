@@ -29,7 +29,7 @@ that exactly this is published, and only if nobody published in between.`,
 				return err
 			}
 			if out != "" {
-				if err := e.writePlan(out, sources, plan); err != nil {
+				if err := e.writePlan(cmd.Context(), out, sources, plan); err != nil {
 					return err
 				}
 			}

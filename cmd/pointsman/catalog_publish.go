@@ -56,7 +56,7 @@ func (p *publication) run(ctx context.Context, path string) error {
 	case info.IsDir():
 		err = p.fromFolder(ctx, path, request)
 	default:
-		err = p.fromPlan(path, request)
+		err = p.fromPlan(ctx, path, request)
 	}
 	if err != nil {
 		return err
@@ -74,13 +74,13 @@ func (p *publication) run(ctx context.Context, path string) error {
 	})
 }
 
-func (p *publication) fromPlan(path string, request *pb.PublishRequest) error {
+func (p *publication) fromPlan(ctx context.Context, path string, request *pb.PublishRequest) error {
 	plan, sources, err := p.env.readPlan(path)
 	if err != nil {
 		return err
 	}
 	request.Base, request.Sources = plan.Base, sources
-	return nil
+	return p.env.checkPlan(ctx, plan, sources)
 }
 
 // fromFolder plans, shows the plan and, on a terminal, asks.
@@ -90,10 +90,14 @@ func (p *publication) fromFolder(ctx context.Context, path string, request *pb.P
 		return err
 	}
 	request.Base, request.Sources = plan.Base, sources
-	if !p.env.json {
+	ask := !p.yes && p.env.interactive()
+	switch {
+	case !p.env.json:
 		printPlan(p.env.stdout, plan)
+	case ask:
+		printPlan(p.env.stderr, plan)
 	}
-	if p.yes || !p.env.interactive() {
+	if !ask {
 		return nil
 	}
 	return p.env.confirm("publish this? [y/N] ")

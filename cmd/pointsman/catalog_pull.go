@@ -48,7 +48,7 @@ func revisionArg(args []string) (revision uint64, tag string) {
 	if len(args) == 0 {
 		return 0, ""
 	}
-	if n, err := strconv.ParseUint(args[0], 10, 64); err == nil {
+	if n, err := strconv.ParseUint(args[0], 10, 64); err == nil && n > 0 {
 		return n, ""
 	}
 	return 0, args[0]

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/pointsman/pointsman/controlplane/catalog"
 	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
@@ -97,35 +96,11 @@ func (e *env) showJSON(answer *pb.ShowResponse, resources []*pb.Resource) error 
 
 // bodyJSON is null for a kind that this program does not know.
 func bodyJSON(r *pb.Resource) (json.RawMessage, error) {
-	m := message(r.Kind)
-	if m == nil {
-		return json.RawMessage("null"), nil
-	}
-	if err := proto.Unmarshal(r.Body, m); err != nil {
-		return nil, fmt.Errorf("%s %q: %w", kindName(r.Kind), r.Name, err)
+	m, err := catalog.Decode(r)
+	if m == nil || err != nil {
+		return json.RawMessage("null"), err
 	}
 	return protoJSON(m)
-}
-
-// message is an empty one of the kind.
-func message(k pb.Kind) proto.Message {
-	switch k {
-	case pb.Kind_KIND_MODEL:
-		return &pb.Model{}
-	case pb.Kind_KIND_PROVIDER:
-		return &pb.Provider{}
-	case pb.Kind_KIND_QUOTA:
-		return &pb.Quota{}
-	case pb.Kind_KIND_ENDPOINT:
-		return &pb.Endpoint{}
-	case pb.Kind_KIND_WORKLOAD:
-		return &pb.Workload{}
-	case pb.Kind_KIND_TOOL:
-		return &pb.Tool{}
-	case pb.Kind_KIND_TENANT:
-		return &pb.Tenant{}
-	}
-	return nil
 }
 
 func newCatalogDiff(e *env) *cobra.Command {

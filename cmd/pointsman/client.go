@@ -36,12 +36,12 @@ func printClients(w io.Writer, clients []*pb.ClientInfo) {
 		fmt.Fprintln(w, "no libraries are connected")
 		return
 	}
-	rows := [][]string{{"LEAF", "NODE", "LIBRARY", "GENERATION", "STATE", "AGE"}}
+	rows := [][]string{{"LEAF", "NODE", "LIBRARY", "GENERATION", "AGE", "STATE"}}
 	for _, c := range clients {
 		s := c.GetState()
 		rows = append(rows, []string{
 			s.GetLeaf(), s.GetNode(), s.GetLibrary() + " " + s.GetLibraryVersion(), number(s.GetVersion().GetGeneration()),
-			clientWord(c), span(s.GetAgeUs()),
+			span(s.GetAgeUs()), clientWord(c),
 		})
 	}
 	table(w, rows)
@@ -54,9 +54,9 @@ func clientWord(c *pb.ClientInfo) string {
 	case s.GetGone():
 		return "gone"
 	case s.GetNack() != "":
-		return fmt.Sprintf("nack %d: %s", s.GetNacked().GetGeneration(), oneLine(s.GetNack()))
+		return fmt.Sprintf("nack %d: %s", s.GetNacked().GetGeneration(), s.GetNack())
 	case len(s.GetUnusable()) > 0:
-		return fmt.Sprintf("cannot run %s: %s", s.GetUnusable()[0].GetWorkload(), oneLine(s.GetUnusable()[0].GetReason()))
+		return fmt.Sprintf("cannot run %s: %s", s.GetUnusable()[0].GetWorkload(), s.GetUnusable()[0].GetReason())
 	case c.GetBehind():
 		return "behind"
 	}

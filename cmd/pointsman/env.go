@@ -73,6 +73,9 @@ func (e *env) interactive() bool {
 }
 
 func isTerminal(stream any) bool {
+	if s, ok := stream.(*sink); ok {
+		stream = s.Writer
+	}
 	file, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(file.Fd()))
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode"
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
@@ -15,6 +16,20 @@ import (
 
 	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
 )
+
+// sink remembers that something could not be written, so that no one who writes needs to.
+type sink struct {
+	io.Writer
+	err error // the first
+}
+
+func (s *sink) Write(p []byte) (int, error) {
+	n, err := s.Writer.Write(p)
+	if s.err == nil {
+		s.err = err
+	}
+	return n, err
+}
 
 // print gives the answer: as JSON to programs, as text to people.
 func (e *env) print(answer proto.Message, text func(io.Writer)) error {
@@ -57,13 +72,14 @@ func protoJSON(m proto.Message) (json.RawMessage, error) {
 	return compact.Bytes(), nil
 }
 
-// table aligns rows; its first is the heading. An empty cell becomes a dash.
+// table aligns rows; its first is the heading. An empty cell becomes a dash. What may be long comes last,
+// where nothing is aligned with it.
 func table(w io.Writer, rows [][]string) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
 		cells := make([]string, len(row))
 		for i, cell := range row {
-			if cells[i] = cell; cell == "" {
+			if cells[i] = oneLine(cell); cell == "" {
 				cells[i] = "-"
 			}
 		}
@@ -77,7 +93,7 @@ func fields(w io.Writer, pairs ...string) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for i := 0; i < len(pairs); i += 2 {
 		if pairs[i+1] != "" {
-			fmt.Fprintf(t, "%s\t%s\n", pairs[i], pairs[i+1])
+			fmt.Fprintf(t, "%s\t%s\n", pairs[i], oneLine(pairs[i+1]))
 		}
 	}
 	t.Flush()
@@ -130,7 +146,7 @@ func number[N uint64 | int64 | uint32](n N) string {
 	return fmt.Sprint(n)
 }
 
-// oneLine keeps a text that somebody wrote from breaking a table.
+// oneLine keeps a text that somebody wrote from breaking a table, or a terminal.
 func oneLine(text string) string {
-	return strings.Join(strings.Fields(text), " ")
+	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsGraphic(r) }), " ")
 }

@@ -47,7 +47,11 @@ func call[Q, A any](
 }
 
 func (e *env) dial() (*grpc.ClientConn, error) {
-	target, options := e.address(), []grpc.DialOption{
+	target := e.address()
+	if _, port, err := net.SplitHostPort(target); !strings.HasPrefix(target, "unix:") && (err != nil || port == "") {
+		return nil, badAddress(target)
+	}
+	options := []grpc.DialOption{
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithNoProxy(),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(messageMax), grpc.MaxCallSendMsgSize(messageMax)),
@@ -61,9 +65,13 @@ func (e *env) dial() (*grpc.ClientConn, error) {
 	}
 	conn, err := grpc.NewClient(target, options...)
 	if err != nil {
-		return nil, &failure{code: exitUsage, err: fmt.Errorf("address %q: %w", target, err), next: "want unix:///path or host:port"}
+		return nil, badAddress(target)
 	}
 	return conn, nil
+}
+
+func badAddress(target string) error {
+	return &failure{code: exitUsage, err: fmt.Errorf("%q is no address of a control plane", target), next: "want unix:///path or host:port"}
 }
 
 // bearer is a token for each call.
@@ -117,7 +125,13 @@ func (e *env) remote(err error, reached bool) error {
 		f.next = "wait longer with -timeout, or look at its log"
 	case codes.Canceled:
 		f.err = errors.New("interrupted")
+	case codes.NotFound:
+		f.next = "`pointsman status`, `catalog history` and `catalog show` say what there is"
 	case codes.Unimplemented:
+		if strings.Contains(s.Message(), "HTTP status") {
+			f.err, f.next = fmt.Errorf("what answers at %s is no control plane: %s", e.address(), s.Message()), "set POINTSMAN_ADDR or -addr"
+			break
+		}
 		f.next = "the control plane is older than this program: compare `pointsman version` with `pointsman status`"
 	case codes.Unavailable:
 		if !reached {
@@ -132,6 +146,9 @@ func (e *env) remote(err error, reached bool) error {
 func cause(message string) string {
 	if i := strings.LastIndex(message, ": "); i >= 0 {
 		message = message[i+2:]
+	}
+	if message == "produced zero addresses" { // what the resolver makes of a name that is not known
+		message = "no such host"
 	}
 	return strings.TrimRight(message, `"`)
 }

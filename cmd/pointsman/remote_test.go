@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -36,12 +37,12 @@ func TestARefusalHasAnExitCodeAndSaysWhatToDo(t *testing.T) {
 		stderr string
 	}{
 		{
-			"findings", refusal(codes.InvalidArgument, "the catalog has 1 errors", &pb.CatalogFindings{Findings: []*pb.Finding{
+			"findings", refusal(codes.InvalidArgument, "1 error in the catalog", &pb.CatalogFindings{Findings: []*pb.Finding{
 				{Severity: pb.Severity_SEVERITY_ERROR, Summary: "no such endpoint", Hint: "did you mean gpu-a?", File: "a.hcl", Line: 3, Column: 5},
 				{Severity: pb.Severity_SEVERITY_WARNING, Summary: "no limit", Path: "endpoint.gpu-a"},
 			}}), 1,
 			"CATALOG/a.hcl:3:5: error: no such endpoint (did you mean gpu-a?)\nendpoint.gpu-a: warning: no limit\n" +
-				"error: the catalog has 1 errors\n",
+				"error: 1 error in the catalog\n",
 		},
 		{
 			"an argument", refusal(codes.InvalidArgument, "namespace \"No\" is no name"), 1,
@@ -63,7 +64,8 @@ func TestARefusalHasAnExitCodeAndSaysWhatToDo(t *testing.T) {
 				}}}), 1,
 			"~ endpoint gpu-a\n    ~ model  a → b\nerror: unpin workload \"chat\"\n",
 		},
-		{"not found", refusal(codes.NotFound, "no revision 7"), 1, "error: no revision 7\n"},
+		{"not found", refusal(codes.NotFound, "no revision 7"), 1,
+			"error: no revision 7\n`pointsman status`, `catalog history` and `catalog show` say what there is\n"},
 		{
 			"no permission", refusal(codes.PermissionDenied, "ada may not publish"), 1,
 			"error: ada may not publish\ngive a token that may do this: -token-file or POINTSMAN_TOKEN_FILE\n",
@@ -80,13 +82,19 @@ func TestARefusalHasAnExitCodeAndSaysWhatToDo(t *testing.T) {
 			"an older control plane", refusal(codes.Unimplemented, "unknown method Plan"), 1,
 			"error: unknown method Plan\nthe control plane is older than this program: compare `pointsman version` with `pointsman status`\n",
 		},
+		{
+			"a web server", refusal(codes.Unimplemented, "unexpected HTTP status code received from server: 404 (Not Found)"), 1,
+			"error: what answers at ADDRESS is no control plane: unexpected HTTP status code received from server: 404 (Not Found)\n" +
+				"set POINTSMAN_ADDR or -addr\n",
+		},
 		{"a bug", refusal(codes.Internal, "bug: no head"), 1, "error: bug: no head\n"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w := newWorld()
 			w.before = func(context.Context, string) error { return tc.answer }
-			code, stdout, stderr := pointsman([]string{"POINTSMAN_ADDR=" + serve(t, w)}, "catalog", "plan", "testdata/catalog")
-			want := strings.ReplaceAll(tc.stderr, "CATALOG", filepath.Join("testdata", "catalog"))
+			addr := serve(t, w)
+			code, stdout, stderr := pointsman([]string{"POINTSMAN_ADDR=" + addr}, "catalog", "plan", "testdata/catalog")
+			want := strings.NewReplacer("CATALOG", filepath.Join("testdata", "catalog"), "ADDRESS", addr).Replace(tc.stderr)
 			if diff := cmp.Diff(want, stderr); code != tc.code || stdout != "" || diff != "" {
 				t.Errorf("exit %d, want %d; stdout %q; stderr %s", code, tc.code, stdout, diff)
 			}
@@ -180,6 +188,19 @@ func TestTheShellCompletesWhatIsServed(t *testing.T) {
 		_, stdout, _ := pointsman(environ, append([]string{"__complete"}, strings.Split(args, " ")...)...)
 		if diff := cmp.Diff(want, stdout); diff != "" {
 			t.Errorf("%s: %s", args, diff)
+		}
+	}
+}
+
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
+
+func TestAnAnswerThatCannotBeWrittenIsAnError(t *testing.T) {
+	for _, args := range [][]string{{"version"}, {"version", "-json"}, {"catalog", "validate", "testdata/catalog"}, {"-h"}} {
+		var stderr bytes.Buffer
+		if code := run(args, strings.NewReader(""), full{}, &stderr, nil); code != 1 || !strings.Contains(stderr.String(), "no space left on device") {
+			t.Errorf("%v: exit %d: %s", args, code, stderr.String())
 		}
 	}
 }

@@ -14,14 +14,26 @@ import (
 
 // run is the whole program: it returns the exit code.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer, environ []string) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, release, stop := interruptible()
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second interrupt ends the program at once
-	e := &env{stdin: stdin, stdout: stdout, stderr: stderr, environ: environ, release: stop}
+	out := &sink{Writer: stdout}
+	e := &env{stdin: stdin, stdout: out, stderr: stderr, environ: environ, release: release}
 	root := newRoot(e)
 	root.SetArgs(normalise(root, args))
 	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil && out.err != nil {
+		err = &failure{code: exitFailed, err: fmt.Errorf("the answer could not be written: %w", out.err)}
+	}
 	return e.exit(cmd, err)
+}
+
+// interruptible is a context that an interrupt ends; a second one ends the program at once. Released, so does
+// the first, and the context goes on.
+func interruptible() (ctx context.Context, release, stop func()) {
+	ctx, stop = signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	release = func() { signal.Reset(os.Interrupt, syscall.SIGTERM) }
+	context.AfterFunc(ctx, release)
+	return ctx, release, stop
 }
 
 // newRoot is the command tree.
@@ -42,8 +54,12 @@ Environment: POINTSMAN_ADDR, POINTSMAN_TOKEN_FILE and POINTSMAN_NAMESPACE stand 
 POINTSMAN_VAR_name sets a variable of the catalog.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		PersistentPreRun: func(*cobra.Command, []string) {
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			if e.timeout <= 0 {
+				return usagef(cmd, "-timeout %v: want more than nothing", e.timeout)
+			}
 			e.started = true
+			return nil
 		},
 	}
 	root.SetIn(e.stdin)

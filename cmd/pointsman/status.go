@@ -93,7 +93,7 @@ func printBreakers(w io.Writer, endpoints []*pb.EndpointInfo) {
 			}
 			rows = append(rows, []string{
 				p.Name, strings.ToLower(strings.TrimPrefix(b.Class.String(), "CLASS_")), stateName(b.State), b.Locality,
-				number(b.Round), remaining(b, p.FleetAgeUs), oneLine(b.Reason),
+				number(b.Round), remaining(b, p.FleetAgeUs), b.Reason,
 			})
 		}
 	}
@@ -123,7 +123,7 @@ func printOverrides(w io.Writer, overrides []*pb.Override) {
 		if o.DurationUs > 0 {
 			lasts = span(o.DurationUs)
 		}
-		rows = append(rows, []string{o.Endpoint, overrideWord(o), lasts, oneLine(o.Actor), oneLine(o.Reason)})
+		rows = append(rows, []string{o.Endpoint, overrideWord(o), lasts, o.Actor, o.Reason})
 	}
 	table(w, rows)
 }

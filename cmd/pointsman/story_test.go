@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,34 +9,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/pointsman/pointsman/test/story"
 )
-
-var rewrite = flag.Bool("rewrite", false, "rewrite the stories' answers")
 
 // TestStories runs what testdata/stories say. A command stands after "$ ", its answer below "----": standard
 // output, then standard error after "! ", then the exit code unless it is 0. Besides pointsman there are
 // cat FILE, ls DIR, mode FILE, edit FILE OLD NEW and drop FILE BLOCK. $TMP holds a copy of testdata/catalog.
 func TestStories(t *testing.T) {
-	names, err := filepath.Glob("testdata/stories/*.txt")
-	if err != nil || len(names) == 0 {
-		t.Fatal(names, err)
-	}
-	for _, name := range names {
-		t.Run(strings.TrimSuffix(filepath.Base(name), ".txt"), func(t *testing.T) {
-			want, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := tell(t, string(want))
-			if *rewrite {
-				err = os.WriteFile(name, []byte(got), 0o644)
-			}
-			if diff := cmp.Diff(string(want), got); err != nil || diff != "" && !*rewrite {
-				t.Error(err, diff)
-			}
-		})
-	}
+	story.Run(t, "testdata/stories/*.txt", func(t *testing.T) func(string) string { return story.Lines(narrate(t).run) })
 }
 
 // narrator runs the commands of one story.
@@ -47,33 +26,19 @@ type narrator struct {
 	environ []string
 }
 
-func tell(t *testing.T, story string) string {
-	n := &narrator{t: t, tmp: t.TempDir()}
-	n.environ = []string{"POINTSMAN_ADDR=" + serve(t, newWorld()), "USER=ada"}
+func narrate(t *testing.T) *narrator {
+	n := &narrator{t: t, tmp: t.TempDir(), environ: []string{"POINTSMAN_ADDR=" + serve(t, newWorld()), "USER=ada"}}
 	if err := os.CopyFS(filepath.Join(n.tmp, "catalog"), os.DirFS("testdata/catalog")); err != nil {
 		t.Fatal(err)
 	}
-	var out strings.Builder
-	answer := false
-	for _, line := range strings.SplitAfter(story, "\n") {
-		command, ok := strings.CutPrefix(line, "$ ")
-		switch {
-		case ok:
-			answer = true
-			out.WriteString(line + "----\n" + n.run(strings.TrimSpace(command)) + "\n")
-		case strings.HasPrefix(line, "#") || !answer:
-			answer = false
-			out.WriteString(line)
-		}
-	}
-	return strings.TrimRight(out.String(), "\n") + "\n"
+	return n
 }
 
 var word = regexp.MustCompile(`"([^"]*)"|'([^']*)'|(\S+)`)
 
 func (n *narrator) run(command string) string {
 	var args []string
-	for _, m := range word.FindAllStringSubmatch(command, -1) {
+	for _, m := range word.FindAllStringSubmatch(strings.TrimPrefix(command, "$ "), -1) {
 		args = append(args, strings.ReplaceAll(m[1]+m[2]+m[3], "$TMP", n.tmp))
 	}
 	var stdout, stderr bytes.Buffer

@@ -137,3 +137,33 @@ func TestAPlanOfAnotherFormatIsRefused(t *testing.T) {
 		}
 	}
 }
+
+func TestATextCannotBreakATableOrATerminal(t *testing.T) {
+	var out bytes.Buffer
+	table(&out, [][]string{{"A", "B"}, {"one\ttwo\n", "\x1b[31mred\x1b[0m\x07"}})
+	if diff := cmp.Diff("A        B\none two  [31mred [0m\n", out.String()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestWhatIsPublishedAlreadyIsNotSaidToBePublishedAgain(t *testing.T) {
+	answer := &pb.PublishResponse{Head: &pb.Head{Generation: 9}, Revision: 4}
+	for base, want := range map[uint64]string{
+		3: "published revision 4, generation 9\n",
+		4: "nothing to publish: it is revision 4, generation 9\n",
+	} {
+		var out bytes.Buffer
+		if printPublished(&out, base, answer); out.String() != want {
+			t.Errorf("on %d: %s", base, out.String())
+		}
+	}
+}
+
+func TestReleasingInterruptsInterruptsNothing(t *testing.T) {
+	ctx, release, stop := interruptible()
+	defer stop()
+	release()
+	if ctx.Err() != nil {
+		t.Error("what was to be done after the question is cancelled")
+	}
+}

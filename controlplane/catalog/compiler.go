@@ -16,6 +16,7 @@ import (
 // compiler is one compilation, in steps: parse, declare, evaluate what names depend on, read, judge.
 type compiler struct {
 	*report
+	meter     meter
 	blocks    map[string][]*declaration // by block type, in order of source; one a name
 	known     map[string]map[string]bool
 	locals    map[string]*local
@@ -41,7 +42,7 @@ var blockTypes = map[string]int{
 	"policy": 1, "workload": 1, "tool": 1, "tenant": 1,
 }
 
-const nameRule = "a name is a lower-case letter, then letters, digits and dashes: [a-z][a-z0-9-]*"
+const nameRule = "a name is a lower-case letter, then lower-case letters, digits and dashes, 128 at most"
 
 var nameShape = regexp.MustCompile(`^[a-z][a-z0-9-]{0,127}$`)
 
@@ -50,7 +51,7 @@ var variableShape = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,127}$`)
 
 func newCompiler() *compiler {
 	return &compiler{
-		report: newReport(), blocks: map[string][]*declaration{}, known: map[string]map[string]bool{},
+		report: newReport(), meter: meter{maxWork}, blocks: map[string][]*declaration{}, known: map[string]map[string]bool{},
 		locals: map[string]*local{}, policies: map[string]*policy{}, breakers: map[string]patch[pb.BreakerPolicy]{}, catalog: newSet(), wildcards: map[string]bool{},
 	}
 }
@@ -99,6 +100,7 @@ func (c *compiler) declareNamed(b *hclsyntax.Block, path string) {
 	}
 	if !shape.MatchString(name) {
 		c.failAt(b.LabelRanges[0], path, nameRule, fmt.Sprintf("%s is not a name, as this %s needs", quote(name), b.Type))
+		c.failed[path] = true // with a dot in it, too
 	}
 	if c.known[b.Type][name] {
 		c.twice(path, b.LabelRanges[0], fmt.Sprintf("%s %s is declared twice", b.Type, quote(name)))

@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/pointsman/pointsman/clientlib/route/money"
@@ -18,8 +17,8 @@ type Line struct{ Attribute, Value string }
 
 // Describe gives a resource's effective values, in the order of its message. What is empty has no line.
 func Describe(r *pb.Resource) []Line {
-	m := messageOf(r.GetKind())
-	if m == nil || proto.Unmarshal(r.GetBody(), m) != nil {
+	m, err := Decode(r)
+	if m == nil || err != nil {
 		return []Line{{"body", fmt.Sprintf("%x", wire.HashOf(r.GetBody()))}}
 	}
 	var d description

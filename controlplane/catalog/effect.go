@@ -72,7 +72,7 @@ func (j *judgement) withoutEffect() {
 	}
 	for _, name := range keys(j.set.providers) {
 		p := j.set.providers[name]
-		if !slices.Contains(served, p.Dialect) {
+		if p.Dialect != "" && !slices.Contains(served, p.Dialect) {
 			j.warn("provider."+name+".dialect", "its endpoints are out by the gate unsupported", "dialect %s is not spoken by this version's libraries", quote(p.Dialect))
 		}
 		if slices.Contains(fixedVersion, p.Dialect) {

@@ -40,11 +40,22 @@ func (c *compiler) expandBlock(d *declaration, v cty.Value, path string) {
 			key = value
 		}
 		if key.IsNull() || key.Type() != cty.String || !nameShape.MatchString(d.name+"-"+key.AsString()) {
-			c.fail(path, nameRule+"; for_each's keys are added to it after a dash", "for_each has %s that cannot be a part of a name", describeValue(key))
+			c.fail(path, nameRule+"; for_each's keys are added to it after a dash", "for_each has %s, which cannot be a part of a name", shownKey(key))
+			continue
+		}
+		if known := "endpoint." + d.name + "-" + key.AsString(); c.places[known] == d.block.DefRange() {
+			c.fail(path, "take one out", "for_each has %s twice", quote(key.AsString()))
 			continue
 		}
 		c.addEndpoint(c.instanceOf(d, key, value))
 	}
+}
+
+func shownKey(key cty.Value) string {
+	if key.Type() != cty.String || key.IsNull() {
+		return describeValue(key)
+	}
+	return quote(key.AsString())
 }
 
 func (c *compiler) instanceOf(d *declaration, key, value cty.Value) *declaration {

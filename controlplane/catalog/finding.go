@@ -36,7 +36,11 @@ func (r *report) failAt(at hcl.Range, path, hint, summary string) {
 }
 
 func (r *report) warn(path, hint, summary string, args ...any) {
-	r.add(r.place(path), &pb.Finding{Severity: pb.Severity_SEVERITY_WARNING, Path: path, Hint: hint, Summary: fmt.Sprintf(summary, args...)})
+	r.warnAt(r.place(path), path, hint, fmt.Sprintf(summary, args...))
+}
+
+func (r *report) warnAt(at hcl.Range, path, hint, summary string) {
+	r.add(at, &pb.Finding{Severity: pb.Severity_SEVERITY_WARNING, Path: path, Hint: hint, Summary: summary})
 }
 
 // spoil marks the block that path is in, without a finding: its cause has one already.
@@ -44,11 +48,17 @@ func (r *report) spoil(path string) { r.failed[root(path)] = true }
 
 func (r *report) spoiled(kind, name string) bool { return r.failed[kind+"."+name] }
 
+// maxFindings is more than anybody reads.
+const maxFindings = 10_000
+
 // add keeps one finding a place and summary: what for_each repeats is said once.
 func (r *report) add(at hcl.Range, f *pb.Finding) {
 	key := at.String() + f.Summary
-	if r.seen[key] {
+	if r.seen[key] || len(r.list) > maxFindings {
 		return
+	}
+	if len(r.list) == maxFindings { // and that is an error, whatever is left out
+		at, f = hcl.Range{}, &pb.Finding{Severity: pb.Severity_SEVERITY_ERROR, Summary: fmt.Sprintf("more than %d findings: the rest is left out", maxFindings)}
 	}
 	r.seen[key] = true
 	f.File = at.Filename

@@ -15,7 +15,7 @@ var functions = map[string]function.Function{
 	"compact":    stdlib.CompactFunc,
 	"concat":     stdlib.ConcatFunc,
 	"contains":   stdlib.ContainsFunc,
-	"distinct":   stdlib.DistinctFunc,
+	"distinct":   distinctFunc,
 	"dns":        dnsFunc,
 	"element":    stdlib.ElementFunc,
 	"flatten":    stdlib.FlattenFunc,
@@ -48,3 +48,45 @@ var dnsFunc = function.New(&function.Spec{
 		return cty.ObjectVal(map[string]cty.Value{"dns": args[0]}), nil
 	},
 })
+
+// distinctFunc keeps the first of equal elements. The library's compares each with each.
+var distinctFunc = function.New(&function.Spec{
+	Params: []function.Parameter{{Name: "list", Type: cty.DynamicPseudoType}},
+	Type: func(args []cty.Value) (cty.Type, error) {
+		if !args[0].IsWhollyKnown() {
+			return cty.DynamicPseudoType, nil
+		}
+		v, err := distinct(args[0])
+		return v.Type(), err
+	},
+	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) { return distinct(args[0]) },
+})
+
+func distinct(list cty.Value) (cty.Value, error) {
+	if t := list.Type(); !t.IsTupleType() && !t.IsListType() && !t.IsSetType() {
+		return cty.DynamicVal, function.NewArgErrorf(0, "it is %s, not a list", describeValue(list))
+	}
+	seen, kept := map[any]bool{}, []cty.Value{}
+	for _, v := range list.AsValueSlice() {
+		k, err := sameness(v)
+		if err != nil {
+			return cty.DynamicVal, err
+		}
+		if !seen[k] {
+			seen[k] = true
+			kept = append(kept, v)
+		}
+	}
+	return cty.TupleVal(kept), nil
+}
+
+// sameness is equal for equal values of the sorts that names are.
+func sameness(v cty.Value) (any, error) {
+	if r, ok := asReference(v); ok {
+		return [2]string{r.kind, r.name}, nil
+	}
+	if v.IsNull() || v.Type() != cty.String {
+		return nil, function.NewArgErrorf(0, "it holds %s; distinct is for texts and names of blocks", describeValue(v))
+	}
+	return v.AsString(), nil
+}

@@ -148,22 +148,22 @@ func (j *judgement) run() {
 const lately = 60 * 24 * time.Hour
 
 // ends warns of a date that is past or near.
-func (j *judgement) ends(path, date, past, near string) {
+func (j *judgement) ends(path, date, past, near, hint string) {
 	day, err := time.Parse(time.DateOnly, date)
 	if err != nil || j.now.IsZero() {
 		return
 	}
 	switch left := day.Sub(j.now); {
 	case left <= 0:
-		j.warn(path, "", "%s on %s", past, date)
+		j.warn(path, hint, "%s on %s", past, date)
 	case left <= lately:
-		j.warn(path, "", "%s on %s, in %d days", near, date, int(left.Hours()/24))
+		j.warn(path, hint, "%s on %s, in %d days", near, date, int(left.Hours()/24))
 	}
 }
 
 func (j *judgement) model(m *pb.Model) {
 	path := "model." + m.Name
-	j.ends(path+".retires", m.Retires, "the model retired", "the model retires")
+	j.ends(path+".retires", m.Retires, "the model retired", "the model retires", "move its endpoints to a successor")
 	if m.MaxOutputTokens > m.ContextWindow {
 		j.fail(path+".max_output_tokens", "the context window is input and output together", "max_output_tokens %d is above context_window %d", m.MaxOutputTokens, m.ContextWindow)
 	}

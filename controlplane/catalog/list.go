@@ -93,6 +93,7 @@ func (b *block) refs(name, kind string) ([]*reference, bool) {
 	}
 	exprs := parts(b.body.Attributes[name].Expr, len(elements))
 	var list []*reference
+	at := map[string]int{} // where in the list a name is
 	for i, e := range elements {
 		r, isRef := asReference(e)
 		if !isRef || r.kind != kind {
@@ -100,15 +101,19 @@ func (b *block) refs(name, kind string) ([]*reference, bool) {
 			ok = false
 			continue
 		}
-		before := slices.IndexFunc(list, func(o *reference) bool { return o.name == r.name })
-		if before >= 0 && (r.wildcard || !list[before].wildcard) {
+		before, twice := at[r.name]
+		if twice && !r.wildcard && !list[before].wildcard {
+			b.c.warnAt(exprs[i].Range(), b.path+"."+name, "take one out", fmt.Sprintf("%s.%s is in the list twice, which has no effect", kind, r.name))
+		}
+		if twice && (r.wildcard || !list[before].wildcard) {
 			continue
 		}
 		b.c.places[b.path+"."+name+"."+r.name] = exprs[i].Range()
-		if before >= 0 { // by name counts more than by pattern
+		if twice { // by name counts more than by pattern
 			list[before] = r
 			continue
 		}
+		at[r.name] = len(list)
 		list = append(list, r)
 	}
 	return list, ok

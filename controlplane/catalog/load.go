@@ -46,8 +46,18 @@ func sourceNames(dir string) ([]string, error) {
 	}
 	var names []string
 	for _, e := range entries {
-		if name := e.Name(); !e.IsDir() && strings.HasSuffix(name, ".hcl") && !strings.HasPrefix(name, ".") {
+		name := e.Name()
+		if !strings.HasSuffix(name, ".hcl") || strings.HasPrefix(name, ".") {
+			continue
+		}
+		info, err := os.Stat(filepath.Join(dir, name)) // what a link points to
+		switch {
+		case err != nil:
+			return nil, err
+		case info.Mode().IsRegular():
 			names = append(names, name)
+		case !info.IsDir(): // reading a pipe or a device might never end
+			return nil, fmt.Errorf("%s is no regular file", filepath.Join(dir, name))
 		}
 	}
 	switch {

@@ -119,12 +119,20 @@ func digits(n *big.Float) int {
 // eval evaluates an expression, reporting why it cannot. A value that rests on something already
 // reported is not ok, silently; null is ok and means absent.
 func (c *compiler) eval(expr hclsyntax.Expression, scope *hcl.EvalContext, path string) (cty.Value, bool) {
-	v, diags := expr.Value(scope)
-	if diags.HasErrors() {
-		c.explain(expr, scope, path, diags)
+	if c.meter.spent() { // which is said
+		c.spoil(path)
 		return cty.NilVal, false
 	}
-	if !v.IsWhollyKnown() {
+	v, diags := expr.Value(scope)
+	c.meter.pay(v)
+	switch {
+	case c.meter.spent():
+		c.failAt(expr.Range(), path, "loops inside loops multiply; look things up with map[key]", "with this the catalog takes too much to evaluate")
+		return cty.NilVal, false
+	case diags.HasErrors():
+		c.explain(expr, scope, path, diags)
+		return cty.NilVal, false
+	case !v.IsWhollyKnown():
 		c.spoil(path)
 		return cty.NilVal, false
 	}

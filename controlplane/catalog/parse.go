@@ -3,6 +3,7 @@ package catalog
 import (
 	"bytes"
 	"fmt"
+	"unicode/utf8"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -20,6 +21,11 @@ const (
 func (c *compiler) parse(files []*pb.SourceFile) (bodies []*hclsyntax.Body, whole bool) {
 	whole = true
 	for _, f := range files {
+		if at := notText(f.GetContent()); at >= 0 {
+			c.failAt(hcl.Range{Filename: f.GetName(), Start: placeOf(f.GetContent(), at), End: placeOf(f.GetContent(), at)}, "", "save it as UTF-8", "the file is not UTF-8 text")
+			whole = false
+			continue
+		}
 		tokens, _ := hclsyntax.LexConfig(f.GetContent(), f.GetName(), hcl.InitialPos)
 		c.secrets(tokens)
 		if at := tooDeep(tokens); at != nil {
@@ -32,9 +38,29 @@ func (c *compiler) parse(files []*pb.SourceFile) (bodies []*hclsyntax.Body, whol
 			c.diagnose("", d)
 			whole = false
 		}
-		bodies = append(bodies, file.Body.(*hclsyntax.Body))
+		body := file.Body.(*hclsyntax.Body)
+		c.meter.install(body)
+		bodies = append(bodies, body)
 	}
 	return bodies, whole
+}
+
+// notText is where a file's first byte is that text has not; -1: nowhere.
+func notText(content []byte) int {
+	for i := 0; i < len(content); {
+		r, n := utf8.DecodeRune(content[i:])
+		if r == 0 || r == utf8.RuneError && n == 1 {
+			return i
+		}
+		i += n
+	}
+	return -1
+}
+
+func placeOf(content []byte, at int) hcl.Pos {
+	before := content[:at]
+	line := bytes.LastIndexByte(before, '\n') + 1
+	return hcl.Pos{Line: bytes.Count(before, []byte("\n")) + 1, Column: utf8.RuneCount(before[line:]) + 1, Byte: at}
 }
 
 // parseLiteral evaluates an expression that may use nothing declared.

@@ -181,7 +181,7 @@ func (j *judgement) workload(w *pb.Workload) {
 	path := "workload." + w.Name
 	for i, e := range w.Contract.GetEquivalents() {
 		at := fmt.Sprintf("%s.contract.equivalent.%d.expires", path, i+1)
-		j.ends(at, e.Expires, "the evidence expired", "the evidence expires")
+		j.ends(at, e.Expires, "the evidence expired", "the evidence expires", "evaluate again, and move expires")
 	}
 	if w.Affinity != nil && slices.Contains(drawsOnly, w.Balance.GetStrategy()) {
 		j.warn(path+".affinity", "strategies with a score keep to a home", "strategy %s ignores affinity", quote(w.Balance.GetStrategy()))

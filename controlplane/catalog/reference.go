@@ -153,6 +153,9 @@ func describeValue(v cty.Value) string {
 	if r, ok := asReference(v); ok {
 		return fmt.Sprintf("%s.%s", r.kind, r.name)
 	}
+	if v.IsNull() {
+		return "null"
+	}
 	switch t := v.Type(); {
 	case t.IsTupleType(), t.IsListType(), t.IsSetType():
 		return "a list"

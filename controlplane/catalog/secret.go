@@ -21,6 +21,7 @@ var secretShapes = []struct {
 	{"a Google API key", "AIza", regexp.MustCompile(`\bAIza[A-Za-z0-9_-]{30,}`)},
 	{"a GitHub token", "gh", regexp.MustCompile(`\bgh[pousr]_[A-Za-z0-9_]{20,}`)},
 	{"a GitHub token", "github_pat_", regexp.MustCompile(`\bgithub_pat_[A-Za-z0-9_]{20,}`)},
+	{"a GitLab token", "glpat-", regexp.MustCompile(`\bglpat-[A-Za-z0-9_-]{20,}`)},
 	{"a Hugging Face token", "hf_", regexp.MustCompile(`\bhf_[A-Za-z0-9]{20,}`)},
 	{"a Slack token", "xox", regexp.MustCompile(`\bxox[a-z]-[A-Za-z0-9-]{10,}`)},
 	{"a signed token", "eyJ", regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.`)},

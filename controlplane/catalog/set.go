@@ -36,17 +36,26 @@ func setOf(resources []*pb.Resource) (*set, error) {
 	s := newSet()
 	var errs []error
 	for _, r := range resources {
-		m := messageOf(r.GetKind())
-		if m == nil {
-			continue
-		}
-		if err := proto.Unmarshal(r.GetBody(), m); err != nil {
-			errs = append(errs, fmt.Errorf("decode %s %q: %w", kindName(r.GetKind()), r.GetName(), err))
+		m, err := Decode(r)
+		if err != nil {
+			errs = append(errs, err)
 			continue
 		}
 		s.put(r.GetName(), m)
 	}
 	return s, errors.Join(errs...)
+}
+
+// Decode reads a resource's message; nil: its kind is not known.
+func Decode(r *pb.Resource) (proto.Message, error) {
+	m := messageOf(r.GetKind())
+	if m == nil {
+		return nil, nil
+	}
+	if err := proto.Unmarshal(r.GetBody(), m); err != nil {
+		return nil, fmt.Errorf("decode %s %q: %w", kindName(r.GetKind()), r.GetName(), err)
+	}
+	return m, nil
 }
 
 // messageOf is an empty message of a kind; nil: the kind is not known.

@@ -2,82 +2,30 @@ package catalog
 
 import (
 	"errors"
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
+	"github.com/pointsman/pointsman/test/story"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write the answers into the stories")
-
-// A story is a file of cases: a command, its input, a line of four dashes, the answer up to an empty line.
-// The command base gives blocks that the cases after it stand on; they are the file base.hcl.
+// A question is a command, in its first line, and the input to it. The command base gives
+// blocks that the questions after it stand on; they are the file base.hcl.
 func TestStories(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.story")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no stories: %v", err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".story"), func(t *testing.T) { tell(t, file) })
-	}
+	story.Run(t, "testdata/*.story", func(*testing.T) func(string) string {
+		s := &stage{}
+		return func(question string) string {
+			command, input, _ := strings.Cut(question, "\n")
+			return s.run(strings.Fields(command), input)
+		}
+	})
 }
 
-func tell(t *testing.T, file string) {
-	content, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out strings.Builder
-	s := &story{}
-	lines := strings.SplitAfter(string(content), "\n")
-	for len(lines) > 0 {
-		line := lines[0]
-		lines = lines[1:]
-		out.WriteString(line)
-		if strings.TrimSpace(line) == "" || strings.HasPrefix(line, "#") {
-			continue
-		}
-		input, answer, rest := oneCase(lines)
-		lines = rest
-		got := s.run(strings.Fields(line), input)
-		if d := cmp.Diff(answer, got); d != "" && !*rewrite {
-			t.Errorf("%s: %s%s\n(-want +got)\n%s", file, line, input, d)
-		}
-		out.WriteString(input + "----\n" + got)
-	}
-	if *rewrite {
-		if err := os.WriteFile(file, []byte(out.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
+type stage struct{ base string }
 
-func oneCase(lines []string) (input, answer string, rest []string) {
-	in, out := &strings.Builder{}, &strings.Builder{}
-	at := in
-	for i, line := range lines {
-		switch {
-		case line == "----\n" && at == in:
-			at = out
-		case strings.TrimSpace(line) == "" && at == out:
-			return in.String(), out.String(), lines[i:]
-		default:
-			at.WriteString(line)
-		}
-	}
-	return in.String(), out.String(), nil
-}
-
-type story struct{ base string }
-
-func (s *story) run(command []string, input string) string {
+func (s *stage) run(command []string, input string) string {
 	switch command[0] {
 	case "base":
 		s.base = input
@@ -100,7 +48,7 @@ func (s *story) run(command []string, input string) string {
 }
 
 // compile takes now=DATE and var.name=value.
-func (s *story) compile(input string, options []string) *Result {
+func (s *stage) compile(input string, options []string) *Result {
 	src := &pb.Sources{Files: []*pb.SourceFile{{Name: "a.hcl", Content: []byte(input)}}}
 	if s.base != "" {
 		src.Files = append(src.Files, &pb.SourceFile{Name: "base.hcl", Content: []byte(s.base)})
@@ -117,7 +65,7 @@ func (s *story) compile(input string, options []string) *Result {
 	return Compile(src, o)
 }
 
-func (s *story) compose(input string, pinned []string) string {
+func (s *stage) compose(input string, pinned []string) string {
 	parts := strings.Split(input, "====\n")
 	base := s.compile(parts[0], nil)
 	pins := map[string][]*pb.Resource{}

@@ -92,7 +92,7 @@ func (b *block) number(name string) (*big.Float, bool) {
 	}
 	n, err := convert.Convert(v, cty.Number)
 	if err != nil {
-		b.wrong(name, "", "must be a number, not %s", describeValue(v))
+		b.wrong(name, "a number is written without quotes", "must be a number, not %s", describeValue(v))
 		return nil, false
 	}
 	return n.AsBigFloat(), b.writable(name, n.AsBigFloat())
@@ -102,7 +102,7 @@ func (b *block) writable(name string, n *big.Float) bool {
 	if digits(n) <= maxDigits {
 		return true
 	}
-	b.wrong(name, "", "is a number too long to write")
+	b.wrong(name, fmt.Sprintf("up to %d digits", maxDigits), "is a number too long to write")
 	return false
 }
 
@@ -130,13 +130,11 @@ func quoteNumber(n *big.Float) string { return n.Text('g', 20) }
 func (b *block) limit(name string, dst **int64) { b.optional(name, 1, dst) }
 
 // optional reads a whole number, from lo, that may be absent.
-func (b *block) optional(name string, lo int64, dst **int64) bool {
+func (b *block) optional(name string, lo int64, dst **int64) {
 	var n int64
-	if !b.whole(name, lo, maxCount, &n) {
-		return false
+	if b.whole(name, lo, maxCount, &n) {
+		*dst = &n
 	}
-	*dst = &n
-	return true
 }
 
 // ratio reads a number from lo to hi.

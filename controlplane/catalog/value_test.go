@@ -298,3 +298,49 @@ func TestIdentityChangesWithWhatIsServedAndWhere(t *testing.T) {
 		}
 	}
 }
+
+func TestLoadFollowsLinksToFilesOnly(t *testing.T) {
+	dir := t.TempDir()
+	file, folder := filepath.Join(t.TempDir(), "elsewhere"), t.TempDir()
+	if err := os.WriteFile(file, []byte("# here\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Symlink(file, filepath.Join(dir, "a.hcl")), os.Symlink(folder, filepath.Join(dir, "b.hcl"))); err != nil {
+		t.Fatal(err)
+	}
+	src, err := Load(dir)
+	if err != nil || len(src.Files) != 1 || src.Files[0].Name != "a.hcl" {
+		t.Fatal(src, err)
+	}
+	if err := os.Symlink(os.DevNull, filepath.Join(dir, "c.hcl")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Load(dir); err == nil || !strings.Contains(err.Error(), "c.hcl is no regular file") {
+		t.Fatal(err)
+	}
+}
+
+func TestAFileThatIsNoTextHasOneFinding(t *testing.T) {
+	for content, want := range map[string]string{
+		"\xff\xfea\x00":      "a.hcl:1:1: error: the file is not UTF-8 text (save it as UTF-8)\n",
+		"# é\n# é\xe9\n\x00": "a.hcl:2:4: error: the file is not UTF-8 text (save it as UTF-8)\n",
+		"# a\n\x00":          "a.hcl:2:1: error: the file is not UTF-8 text (save it as UTF-8)\n",
+		"\ufeff# a\r\n":      "",
+	} {
+		r := Compile(&pb.Sources{Files: []*pb.SourceFile{{Name: "a.hcl", Content: []byte(content)}}}, Options{})
+		if got := findings(r.Findings, false); got != want {
+			t.Errorf("%q: %s", content, got)
+		}
+	}
+}
+
+func TestFindingsAreBoundedAndWhatIsLeftOutIsAnError(t *testing.T) {
+	var b strings.Builder
+	for i := range maxFindings + 10 {
+		fmt.Fprintf(&b, "policy \"p-%d\" {}\n", i)
+	}
+	r := Compile(&pb.Sources{Files: []*pb.SourceFile{{Name: "a.hcl", Content: []byte(b.String())}}}, Options{})
+	if len(r.Findings) != maxFindings+1 || !r.Failed() || r.Findings[0].Summary != "more than 10000 findings: the rest is left out" {
+		t.Errorf("%d findings, first %v", len(r.Findings), r.Findings[0])
+	}
+}

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -119,10 +120,11 @@ func (c *compiler) variable(d *declaration, raw string, given bool) cty.Value {
 	case !b.has("default"):
 		c.fail(d.path, fmt.Sprintf("give it a default, -var %s=…, or %s%s", d.name, variablePrefix, d.name), "variable %s has no value", quote(d.name))
 	case ok:
-		if converted, err := convert.Convert(v, kind); err == nil {
+		converted, err := c.convert(v, kind)
+		if err == nil {
 			return converted
 		}
-		c.fail(b.path+".default", "", "the default is %s, not %s", describeValue(v), kind.FriendlyName())
+		c.fail(b.path+".default", "", "the default is %s: %v", describeValue(v), err)
 	}
 	return cty.DynamicVal
 }
@@ -148,7 +150,7 @@ func typeOf(kind cty.Type, v cty.Value, ok bool) cty.Type {
 }
 
 func (c *compiler) givenVariable(d *declaration, raw string, kind cty.Type) cty.Value {
-	v, err := variableValue(raw, kind)
+	v, err := c.variableValue(raw, kind)
 	if err != nil {
 		c.fail(d.path, "", "the value given for variable %s is not right: %v", quote(d.name), err)
 		return cty.DynamicVal
@@ -158,24 +160,56 @@ func (c *compiler) givenVariable(d *declaration, raw string, kind cty.Type) cty.
 
 // variableValue reads a given value: text as it is, numbers and truth values by conversion, and lists and
 // maps as HCL. Without a declared type, what begins with a bracket is HCL.
-func variableValue(raw string, kind cty.Type) (cty.Value, error) {
+func (c *compiler) variableValue(raw string, kind cty.Type) (cty.Value, error) {
 	v := cty.StringVal(raw)
 	if !kind.IsPrimitiveType() && (kind != cty.DynamicPseudoType || strings.HasPrefix(raw, "[") || strings.HasPrefix(raw, "{")) {
 		expr, err := parseLiteral(raw)
 		if err != nil {
 			return cty.NilVal, err
 		}
+		c.meter.install(expr)
 		var diags hcl.Diagnostics
 		if v, diags = expr.Value(nil); diags.HasErrors() {
 			return cty.NilVal, fmt.Errorf("%s", lowerFirst(diags[0].Summary))
 		}
 	}
-	v, err := convert.Convert(v, kind)
-	if err != nil {
-		return cty.NilVal, fmt.Errorf("it must be %s", kind.FriendlyName())
-	}
+	return c.convert(v, kind)
+}
+
+// convert makes a variable's value one of its type.
+func (c *compiler) convert(v cty.Value, kind cty.Type) (cty.Value, error) {
 	if size(v, maxValue) > maxValue {
-		return cty.NilVal, fmt.Errorf("it is too large")
+		return cty.NilVal, fmt.Errorf("it holds more than %d MiB", maxValue>>20)
 	}
-	return v, nil
+	if kind != cty.DynamicPseudoType {
+		c.meter.payType(v.Type())
+	}
+	if c.meter.spent() {
+		return cty.NilVal, fmt.Errorf("the catalog takes too much to evaluate")
+	}
+	converted, err := convert.Convert(v, kind)
+	switch {
+	case err != nil && kind.IsPrimitiveType():
+		return cty.NilVal, fmt.Errorf("it must be %s", kind.FriendlyName())
+	case err != nil: // it says which part is wrong
+		return cty.NilVal, fmt.Errorf("it must be %s%s: %s", kind.FriendlyName(), part(err), redact(err.Error()))
+	}
+	return converted, nil
+}
+
+// part is where in a value an error is: ", in .limits.tpm".
+func part(err error) string {
+	at, ok := errors.AsType[cty.PathError](err)
+	if !ok || len(at.Path) == 0 {
+		return ""
+	}
+	var text strings.Builder
+	for _, step := range at.Path {
+		if s, ok := step.(cty.GetAttrStep); ok {
+			text.WriteString("." + s.Name)
+		} else {
+			text.WriteString("[…]")
+		}
+	}
+	return ", in " + text.String()
 }

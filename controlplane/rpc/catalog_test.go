@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -214,4 +215,19 @@ func TestANamespaceThatCannotBeIsRefused(t *testing.T) {
 	w := newWorld(t)
 	_, err := w.History(t.Context(), &pb.HistoryRequest{Namespace: "../meta"})
 	wantCode(t, err, codes.InvalidArgument)
+}
+
+func TestARefusalShowsErrorsBeforeWarnings(t *testing.T) {
+	w := newWorld(t)
+	text := ""
+	for i := range maxDetails + 5 {
+		text += fmt.Sprintf("quota \"q-%d\" {}\n", i) // each is a warning
+	}
+	src := &pb.Sources{Files: []*pb.SourceFile{{Name: "a.hcl", Content: []byte(text + "workload \"w\" {\n  apis = [\"openai.chat\"]\n}\n")}}}
+	_, err := w.Validate(t.Context(), &pb.ValidateRequest{Sources: src})
+	wantCode(t, err, codes.InvalidArgument, "1 error in the catalog; 1 of 106 findings are shown")
+	told := detail[*pb.CatalogFindings](err).GetFindings()
+	if len(told) != 1 || told[0].GetSeverity() != pb.Severity_SEVERITY_ERROR {
+		t.Error(told)
+	}
 }

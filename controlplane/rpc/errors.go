@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -74,22 +75,40 @@ func composeStatus(e *catalog.ComposeError) error {
 		&pb.CatalogFindings{Findings: e.Findings[:min(len(e.Findings), maxDetails)]})
 }
 
-// findingsStatus refuses sources, with all that is wrong with them.
+// findingsStatus refuses sources, with what is wrong with them: all of it, as far as it fits.
 func findingsStatus(findings []*pb.Finding) error {
-	told := findings[:min(len(findings), maxDetails)]
-	bad := &errdetails.BadRequest{}
 	failures := 0
 	for _, f := range findings {
 		if f.GetSeverity() == pb.Severity_SEVERITY_ERROR {
 			failures++
 		}
 	}
+	message := fmt.Sprintf("%s in the catalog", counted(failures, "error"))
+	told := findings
+	if len(told) > maxDetails {
+		told = fitting(findings)
+		message += fmt.Sprintf("; %d of %s are shown", len(told), counted(len(findings), "finding"))
+	}
+	bad := &errdetails.BadRequest{}
 	for _, f := range told {
 		bad.FieldViolations = append(bad.FieldViolations, &errdetails.BadRequest_FieldViolation{
 			Field: f.GetPath(), Description: fmt.Sprintf("%s:%d:%d: %s", f.GetFile(), f.GetLine(), f.GetColumn(), f.GetSummary()),
 		})
 	}
-	return detailed(codes.InvalidArgument, fmt.Sprintf("the catalog has %d errors", failures), bad, &pb.CatalogFindings{Findings: told})
+	return detailed(codes.InvalidArgument, message, bad, &pb.CatalogFindings{Findings: told})
+}
+
+// fitting leaves out warnings before it leaves out errors.
+func fitting(findings []*pb.Finding) []*pb.Finding {
+	failures := slices.DeleteFunc(slices.Clone(findings), func(f *pb.Finding) bool { return f.GetSeverity() != pb.Severity_SEVERITY_ERROR })
+	return failures[:min(len(failures), maxDetails)]
+}
+
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 func detailed(code codes.Code, message string, details ...protoadapt.MessageV1) error {

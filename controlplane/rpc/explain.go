@@ -20,7 +20,7 @@ func (s *fleetService) Explain(_ context.Context, r *pb.ExplainRequest) (*pb.Exp
 	if err != nil {
 		return nil, err
 	}
-	core, err := s.core(live)
+	core, err := s.core(live, nil)
 	if err != nil {
 		return nil, problem(err)
 	}
@@ -33,19 +33,31 @@ func (s *fleetService) Explain(_ context.Context, r *pb.ExplainRequest) (*pb.Exp
 	out := &pb.ExplainResponse{
 		Generation: e.Version.Generation, Revision: e.Version.Revision, Strategy: e.Strategy.String(), FleetOnly: true, Time: timestamppb.Now(),
 	}
-	for _, c := range e.Candidates {
-		out.Candidates = append(out.Candidates, candidate(c))
-	}
+	out.Candidates = candidates(e.Candidates)
 	if e.Err != nil {
 		out.Shed = e.Err.Error()
 	}
 	return out, nil
 }
 
-func candidate(c route.Candidate) *pb.Candidate {
-	out := &pb.Candidate{Endpoint: c.Endpoint, Tier: c.Tier, Share: c.Share, Score: c.Score}
-	if c.Reason != route.Pass {
-		out.Reason = c.Reason.String()
+// candidates say how often each is drawn in its tier: its share of those that no gate refuses.
+func candidates(all []route.Candidate) []*pb.Candidate {
+	sums := map[string]float64{}
+	for _, c := range all {
+		if c.Reason == route.Pass {
+			sums[c.Tier] += c.Share
+		}
+	}
+	var out []*pb.Candidate
+	for _, c := range all {
+		m := &pb.Candidate{Endpoint: c.Endpoint, Tier: c.Tier, Score: c.Score}
+		switch sum := sums[c.Tier]; {
+		case c.Reason != route.Pass:
+			m.Reason = c.Reason.String()
+		case sum > 0:
+			m.Share = c.Share / sum
+		}
+		out = append(out, m)
 	}
 	return out
 }
@@ -57,7 +69,8 @@ type core struct {
 	now     int64
 }
 
-func (s *fleetService) core(live Live, more ...route.Override) (*core, error) {
+// core compiles what is served, with the overrides as a change, if any, makes them.
+func (s *fleetService) core(live Live, change func([]route.Override) []route.Override) (*core, error) {
 	if live.Catalog == nil {
 		return nil, status.Errorf(codes.NotFound, "nothing is published in namespace %q", s.Namespace)
 	}
@@ -65,7 +78,9 @@ func (s *fleetService) core(live Live, more ...route.Override) (*core, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the catalog: %w", err)
 	}
-	c.Overrides = append(c.Overrides, more...)
+	if change != nil {
+		c.Overrides = change(c.Overrides)
+	}
 	var f *route.Fleet
 	if live.Fleet != nil {
 		if f, err = wire.Fleet(live.Fleet); err != nil {
@@ -83,27 +98,4 @@ func (s *fleetService) core(live Live, more ...route.Override) (*core, error) {
 
 func (c *core) has(workload string) bool {
 	return slices.ContainsFunc(c.catalog.Workloads, func(w route.Workload) bool { return w.Name == workload })
-}
-
-// served are the workloads that some tenant could send a plain request of now.
-func (c *core) served() map[string]bool {
-	out, tenants := map[string]bool{}, c.tenants()
-	for i := range c.catalog.Workloads {
-		name := c.catalog.Workloads[i].Name
-		out[name] = slices.ContainsFunc(tenants, func(tenant string) bool {
-			return c.router.Explain(c.now, name, route.Request{Tenant: tenant}).Err == nil
-		})
-	}
-	return out
-}
-
-func (c *core) tenants() []string {
-	out := make([]string, 0, len(c.catalog.Tenants))
-	for i := range c.catalog.Tenants {
-		out = append(out, c.catalog.Tenants[i].Name)
-	}
-	if len(out) == 0 {
-		return []string{""}
-	}
-	return out
 }

@@ -59,7 +59,7 @@ func (s *fleetService) Status(_ context.Context, r *pb.StatusRequest) (*pb.Statu
 		}
 	}
 	for k := range live.Catalog.All() {
-		if isWorkload(&pb.Resource{Kind: k.Kind}) {
+		if k.Kind == pb.Kind_KIND_WORKLOAD {
 			out.Workloads++
 		}
 	}

@@ -83,11 +83,13 @@ func unready(resources []*pb.Resource, leaves []*pb.LeafState) []*pb.Unready {
 }
 
 func hasWorkload(resources []*pb.Resource, name string) bool {
-	return slices.ContainsFunc(resources, func(r *pb.Resource) bool { return isWorkload(r) && r.GetName() == name })
+	return slices.ContainsFunc(resources, func(r *pb.Resource) bool {
+		return r.GetKind() == pb.Kind_KIND_WORKLOAD && r.GetName() == name
+	})
 }
 
-// isWorkload takes tools for what they are: pools that are called by name.
-func isWorkload(r *pb.Resource) bool {
+// isPool tells what is called by name: a workload or a tool.
+func isPool(r *pb.Resource) bool {
 	return r.GetKind() == pb.Kind_KIND_WORKLOAD || r.GetKind() == pb.Kind_KIND_TOOL
 }
 
@@ -98,7 +100,7 @@ func (s *catalogService) Publish(ctx context.Context, r *pb.PublishRequest) (*pb
 	if err != nil {
 		return nil, err
 	}
-	if !r.GetForce() && !slices.ContainsFunc(compiled.Resources, isWorkload) {
+	if !r.GetForce() && !slices.ContainsFunc(compiled.Resources, isPool) {
 		return nil, detailed(codes.FailedPrecondition, "the catalog has no workload: every caller would be refused; publish with force if that is meant",
 			&errdetails.ErrorInfo{Reason: ReasonEmpties, Domain: domain})
 	}

@@ -31,6 +31,9 @@ type ConflictError struct {
 }
 
 func (e *ConflictError) Error() string {
+	if e.Published < e.Base {
+		return fmt.Sprintf("revision %d was looked at, and revision %d is what is published here", e.Base, e.Published)
+	}
 	return fmt.Sprintf("revision %d was published since revision %d was looked at", e.Published, e.Base)
 }
 

@@ -26,8 +26,11 @@ var (
 type keys string
 
 func keysOf(namespace string) (keys, error) {
-	if !namespaceForm.MatchString(namespace) || slices.Contains(reserved, namespace) {
-		return "", fmt.Errorf("namespace %q: %w", namespace, ErrInvalid)
+	if !namespaceForm.MatchString(namespace) {
+		return "", fmt.Errorf("namespace %q: %w: want a lower-case letter, then lower-case letters, digits and dashes, 63 at most", namespace, ErrInvalid)
+	}
+	if slices.Contains(reserved, namespace) {
+		return "", fmt.Errorf("namespace %q: %w: the store uses this name itself", namespace, ErrInvalid)
 	}
 	return keys(root + namespace + "/"), nil
 }

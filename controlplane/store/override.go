@@ -34,8 +34,9 @@ func OverrideKind(o *pb.Override) string {
 }
 
 // SetOverride stores an operator's word on one endpoint, in the place of an earlier one of
-// its kind. Its duration counts from now; 0: until it is removed.
-func (s *Store) SetOverride(ctx context.Context, namespace string, o *pb.Override) (*pb.Head, error) {
+// its kind, if allow, which may be nil, finds no fault with it beside those that are stored. Its
+// duration counts from now; 0: until it is removed.
+func (s *Store) SetOverride(ctx context.Context, namespace string, o *pb.Override, allow func([]*pb.StoredOverride) error) (*pb.Head, error) {
 	k, err := keysOf(namespace)
 	if err != nil {
 		return nil, err
@@ -54,6 +55,15 @@ func (s *Store) SetOverride(ctx context.Context, namespace string, o *pb.Overrid
 		return nil, fmt.Errorf("encode an override: %w", err)
 	}
 	return s.commit(ctx, k, func(g *ground) (*act, error) {
+		if allow != nil { // every change of an override is one of head, which the transaction compares
+			stored, err := s.overrides(ctx, k)
+			if err == nil {
+				err = allow(stored)
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
 		a := newAct(g, &pb.AuditRecord{Verb: kind, Subject: o.GetEndpoint(), Actor: o.GetActor(), Reason: o.GetReason()})
 		a.then = append(a.then, clientv3.OpPut(k.override(kind, o.GetEndpoint()), string(b)))
 		return a, nil
@@ -88,7 +98,7 @@ func (s *Store) remove(ctx context.Context, k keys, r Removal, is func(*pb.Store
 			return nil, err
 		}
 		if len(found) == 0 || !is(found[0]) {
-			return nil, fmt.Errorf("%s of endpoint %q: %w", r.Kind, r.Endpoint, ErrNotFound)
+			return nil, fmt.Errorf("endpoint %q has no %s: %w", r.Endpoint, r.Kind, ErrNotFound)
 		}
 		a := newAct(g, &pb.AuditRecord{Verb: "un" + r.Kind, Subject: r.Endpoint, Actor: r.Actor, Reason: r.Reason})
 		a.when = append(a.when, clientv3.Compare(clientv3.ModRevision(key), "=", got.Get().Kvs[0].ModRevision))

@@ -18,7 +18,7 @@ func drainOf(endpoint string) *pb.Override {
 
 func drain(t *testing.T, s *Store, endpoint string) *pb.Head {
 	t.Helper()
-	h, err := s.SetOverride(t.Context(), ns, drainOf(endpoint))
+	h, err := s.SetOverride(t.Context(), ns, drainOf(endpoint), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +38,7 @@ func TestAnOverrideIsOnePerKindAndEndpoint(t *testing.T) {
 	s := open(t)
 	drain(t, s, "azure")
 	drain(t, s, "azure")
-	if _, err := s.SetOverride(t.Context(), ns, &pb.Override{Endpoint: "azure", What: &pb.Override_Weight{Weight: 0}}); err != nil {
+	if _, err := s.SetOverride(t.Context(), ns, &pb.Override{Endpoint: "azure", What: &pb.Override_Weight{Weight: 0}}, nil); err != nil {
 		t.Fatal(err)
 	}
 	if n := overrides(t, s); n != 2 {
@@ -58,7 +58,7 @@ func TestAnOverrideThatRanOutIsDeletedAndAudited(t *testing.T) {
 	s := open(t)
 	short := drainOf("azure")
 	short.DurationUs = time.Minute.Microseconds()
-	if _, err := s.SetOverride(t.Context(), ns, short); err != nil {
+	if _, err := s.SetOverride(t.Context(), ns, short, nil); err != nil {
 		t.Fatal(err)
 	}
 	drain(t, s, "openai")
@@ -124,5 +124,22 @@ func TestAPublishWhoseChunksWereSweptIsNotCommitted(t *testing.T) {
 	}
 	if done, err := s.write(t.Context(), k, g, a); done || err != nil {
 		t.Fatal(done, err)
+	}
+}
+
+func TestAnOverrideIsAllowedBesideThoseThatAreStored(t *testing.T) {
+	s := open(t)
+	refused := errors.New("one is enough")
+	one := func(stored []*pb.StoredOverride) error {
+		if len(stored) > 0 {
+			return refused
+		}
+		return nil
+	}
+	if _, err := s.SetOverride(t.Context(), ns, drainOf("a"), one); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.SetOverride(t.Context(), ns, drainOf("b"), one); !errors.Is(err, refused) {
+		t.Fatal(err)
 	}
 }

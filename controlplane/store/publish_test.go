@@ -90,7 +90,7 @@ func TestPublishersOnAnyBaseAllWinAndNothingIsLost(t *testing.T) {
 	const n = 12
 	for _, err := range concurrently(n, func(i int) error {
 		if i%3 == 0 {
-			_, err := s.SetOverride(t.Context(), ns, drainOf(fmt.Sprint("e", i)))
+			_, err := s.SetOverride(t.Context(), ns, drainOf(fmt.Sprint("e", i)), nil)
 			return err
 		}
 		p := publication(s, 0, content(fmt.Sprint(i), "chat"))

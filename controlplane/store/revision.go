@@ -105,8 +105,11 @@ func (s *Store) Tag(ctx context.Context, namespace, name string, n uint64, actor
 	if err != nil {
 		return err
 	}
+	if _, err := strconv.ParseUint(name, 10, 64); err == nil {
+		return fmt.Errorf("tag %q: %w: it would be taken for a revision's number", name, ErrInvalid)
+	}
 	if !nameForm.MatchString(name) {
-		return fmt.Errorf("tag %q: %w", name, ErrInvalid)
+		return fmt.Errorf("tag %q: %w: want letters, digits, dots, dashes and underscores, 128 at most", name, ErrInvalid)
 	}
 	if n == 0 {
 		return s.untag(ctx, k, name, actor)

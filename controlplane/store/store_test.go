@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -133,14 +134,22 @@ func TestNamesThatWouldReachOutsideANamespaceAreRefused(t *testing.T) {
 			t.Errorf("namespace %q: %v", name, err)
 		}
 	}
-	for _, name := range []string{"", "a/b", "../head"} {
+	for _, name := range []string{"", "a/b", "../head", "é"} {
 		if err := s.Tag(t.Context(), ns, name, 1, "ann"); !errors.Is(err, ErrInvalid) {
 			t.Errorf("tag %q: %v", name, err)
 		}
 		o := &pb.Override{Endpoint: name, What: &pb.Override_Drain{Drain: &pb.Drain{}}}
-		if _, err := s.SetOverride(t.Context(), ns, o); !errors.Is(err, ErrInvalid) {
+		if _, err := s.SetOverride(t.Context(), ns, o, nil); !errors.Is(err, ErrInvalid) {
 			t.Errorf("override of %q: %v", name, err)
 		}
+	}
+}
+
+func TestATagIsNoNumber(t *testing.T) {
+	s := open(t)
+	publish(t, s, 0, content("one", "chat"))
+	if err := s.Tag(t.Context(), ns, "12", 1, "ann"); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "taken for a revision's number") {
+		t.Fatal(err)
 	}
 }
 

@@ -110,7 +110,7 @@ workload "w" {
 ----
 a.hcl:2:14: error: dialect is "opnai" (did you mean "openai"?) @provider.q.dialect
 a.hcl:3:14: error: base_url must be text, not a list (text is written in quotes) @provider.q.base_url
-a.hcl:6:25: error: requests_per_minute must be a number, not text @quota.q.requests_per_minute
+a.hcl:6:25: error: requests_per_minute must be a number, not text (a number is written without quotes) @quota.q.requests_per_minute
 a.hcl:7:25: error: tokens_per_minute is 1.5 (a whole number from 1 to 1000000000000) @quota.q.tokens_per_minute
 a.hcl:8:25: error: refill is "fixd" (did you mean "fixed"?) @quota.q.refill
 a.hcl:11:13: error: apis must be a list, not text (a list is written in brackets: […]) @tool.t.apis
@@ -118,7 +118,7 @@ a.hcl:12:13: error: effects must be true or false (without quotes) @tool.t.effec
 a.hcl:13:26: error: endpoints must be a list, not endpoint.e (a list is written in brackets: […]) @tool.t.tier.t.endpoints
 a.hcl:16:14: error: provider is text (write provider.p) @endpoint.g.provider
 a.hcl:17:14: error: model is provider.p (write model.name) @endpoint.g.model
-a.hcl:19:14: error: weight must be a number, not text @endpoint.g.weight
+a.hcl:19:14: error: weight must be a number, not text (a number is written without quotes) @endpoint.g.weight
 a.hcl:22:11: error: use holds model.m (write policy.name) @workload.w.use
 a.hcl:24:27: error: endpoints holds text (write endpoint.e) @workload.w.tier.t.endpoints
 
@@ -155,8 +155,8 @@ quota { tokens_per_minute = 1 }
 quota "a" "b" { tokens_per_minute = 1 }
 variable "under_score" { default = 1 }
 ----
-a.hcl:1:7: error: "Q_1" is not a name, as this quota needs (a name is a lower-case letter, then letters, digits and dashes: [a-z][a-z0-9-]*) @quota.Q_1
-a.hcl:2:7: error: "-q" is not a name, as this quota needs (a name is a lower-case letter, then letters, digits and dashes: [a-z][a-z0-9-]*) @quota.-q
+a.hcl:1:7: error: "Q_1" is not a name, as this quota needs (a name is a lower-case letter, then lower-case letters, digits and dashes, 128 at most) @quota.Q_1
+a.hcl:2:7: error: "-q" is not a name, as this quota needs (a name is a lower-case letter, then lower-case letters, digits and dashes, 128 at most) @quota.-q
 a.hcl:3:1: error: quota with 0 labels (quota takes 1) @quota
 a.hcl:4:1: error: quota with 2 labels (quota takes 1) @quota
 
@@ -702,8 +702,8 @@ tenant "t" {
   reserve "r" { tokens_per_minute = 1 }
 }
 ----
-a.hcl:5:23: warning: the model retires on 2027-04-14, in 44 days @model.x.retires
-a.hcl:15:23: warning: the model retired on 2027-02-14 @model.y.retires
+a.hcl:5:23: warning: the model retires on 2027-04-14, in 44 days (move its endpoints to a successor) @model.x.retires
+a.hcl:15:23: warning: the model retired on 2027-02-14 (move its endpoints to a successor) @model.y.retires
 a.hcl:34:17: warning: api_version has no effect (dialect openai has no versions) @provider.q.api_version
 a.hcl:36:1: warning: endpoint "g" has no limit at all (add concurrency, quotas, or capacity with slots) @endpoint.g
 a.hcl:40:14: warning: metrics has no effect (it is read from instances) @endpoint.g.metrics
@@ -711,8 +711,8 @@ a.hcl:40:14: warning: metrics: not run by this version (it is checked and stored
 a.hcl:42:1: warning: quota "q" has no limit at all (add tokens_per_minute or requests_per_minute) @quota.q
 a.hcl:43:1: warning: limits of a quota: not run by this version (it is checked and stored, and has no effect yet) @quota.r
 a.hcl:44:1: warning: nobody uses policy "idle" (use = [policy.idle], or take it out) @policy.idle
-a.hcl:53:18: warning: the evidence expires on 2027-03-31, in 30 days @workload.w.contract.equivalent.1.expires
-a.hcl:58:18: warning: the evidence expired on 2027-01-31 @workload.w.contract.equivalent.2.expires
+a.hcl:53:18: warning: the evidence expires on 2027-03-31, in 30 days (evaluate again, and move expires) @workload.w.contract.equivalent.1.expires
+a.hcl:58:18: warning: the evidence expired on 2027-01-31 (evaluate again, and move expires) @workload.w.contract.equivalent.2.expires
 a.hcl:63:22: warning: money_per_ms has no effect (strategy weighted weighs no money) @workload.w.balance.weighted.money_per_ms
 a.hcl:64:22: warning: prefer_quality has no effect (it is for cost_tiered) @workload.w.balance.weighted.prefer_quality
 a.hcl:65:5: warning: b has no effect (bands are for cost_tiered) @workload.w.balance.weighted.band.b
@@ -862,8 +862,8 @@ workload "w" {
 ----
 a.hcl:2:17: error: local "missing" is not declared (none is declared) @endpoint.g.for_each
 a.hcl:9:17: error: call to unknown function (There is no function named "endpoints".) @endpoint.h.for_each
-a.hcl:16:17: error: for_each has a number that cannot be a part of a name (a name is a lower-case letter, then letters, digits and dashes: [a-z][a-z0-9-]*; for_each's keys are added to it after a dash) @endpoint.i.for_each
-a.hcl:16:17: error: for_each has text that cannot be a part of a name (a name is a lower-case letter, then letters, digits and dashes: [a-z][a-z0-9-]*; for_each's keys are added to it after a dash) @endpoint.i.for_each
+a.hcl:16:17: error: for_each has "Upper", which cannot be a part of a name (a name is a lower-case letter, then lower-case letters, digits and dashes, 128 at most; for_each's keys are added to it after a dash) @endpoint.i.for_each
+a.hcl:16:17: error: for_each has a number, which cannot be a part of a name (a name is a lower-case letter, then lower-case letters, digits and dashes, 128 at most; for_each's keys are added to it after a dash) @endpoint.i.for_each
 a.hcl:23:17: error: for_each must be a list or a map, not text (a list of names, or a map: ["a", "b"]) @endpoint.j.for_each
 a.hcl:30:18: error: for_each depends on endpoints (endpoints are named after for_each; it may use variables, locals and other blocks) @endpoint.k.for_each
 a.hcl:38:56: error: endpoint "i-no" is not declared (did you mean "i-ok"?) @workload.w.tier.t.endpoints
@@ -901,6 +901,52 @@ endpoint "g" {
 }
 ----
 a.hcl:7:7: error: the local is too large (a local holds up to 1 MiB) @local.e
-a.hcl:15:17: error: region is a number too long to write @endpoint.g.region
-a.hcl:16:17: error: concurrency is a number too long to write @endpoint.g.concurrency
-a.hcl:18:17: error: weight is a number too long to write @endpoint.g.weight
+a.hcl:15:17: error: region is a number too long to write (up to 1000 digits) @endpoint.g.region
+a.hcl:16:17: error: concurrency is a number too long to write (up to 1000 digits) @endpoint.g.concurrency
+a.hcl:18:17: error: weight is a number too long to write (up to 1000 digits) @endpoint.g.weight
+
+# A list that has something twice; a for_each that has a key twice, or null.
+validate
+endpoint "g" {
+  for_each    = ["a", "b", "a", null, "é"]
+  provider    = provider.p
+  model       = model.m
+  apis        = ["openai.chat"]
+  concurrency = 1
+}
+endpoint "h" {
+  for_each = null
+  provider = provider.p
+}
+policy "x" {
+  attempts { max = 2 }
+}
+workload "w" {
+  use  = [policy.x, policy.x]
+  apis = ["openai.chat"]
+  tier "t" { endpoints = [endpoint.e, endpoint.e] }
+}
+----
+a.hcl:2:17: error: for_each has "a" twice (take one out) @endpoint.g.for_each
+a.hcl:2:17: error: for_each has "é", which cannot be a part of a name (a name is a lower-case letter, then lower-case letters, digits and dashes, 128 at most; for_each's keys are added to it after a dash) @endpoint.g.for_each
+a.hcl:2:17: error: for_each has null, which cannot be a part of a name (a name is a lower-case letter, then lower-case letters, digits and dashes, 128 at most; for_each's keys are added to it after a dash) @endpoint.g.for_each
+a.hcl:9:14: error: for_each must be a list or a map, not null (a list of names, or a map: ["a", "b"]) @endpoint.h.for_each
+a.hcl:16:21: warning: policy.x is in the list twice, which has no effect (take one out) @workload.w.use
+a.hcl:18:39: warning: endpoint.e is in the list twice, which has no effect (take one out) @workload.w.tier.t.endpoints
+
+# A variable's value is wrong in one part.
+errors var.o={a=1,b=["x"]}
+variable "o" { type = object({ a = number, b = list(number) }) }
+variable "p" {
+  type    = object({ a = number })
+  default = { a = "x" }
+}
+----
+a.hcl:1:1: error: the value given for variable "o" is not right: it must be object, in .b[…]: a number is required @variable.o
+a.hcl:4:13: error: the default is a map: it must be object, in .a: a number is required @variable.p.default
+
+# What is wrong with a name is said once, dots or not.
+validate
+provider "a.b" { dialect = "http" }
+----
+a.hcl:1:10: error: "a.b" is not a name, as this provider needs (a name is a lower-case letter, then lower-case letters, digits and dashes, 128 at most) @provider.a.b

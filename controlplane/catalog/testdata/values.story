@@ -379,7 +379,7 @@ variable "odd" { type = text }
 ----
 :0:0: error: variable "nmae" is given, but not declared (did you mean "name"?) @var.nmae
 a.hcl:7:1: error: variable "name" has no value (give it a default, -var name=…, or POINTSMAN_VAR_name) @variable.name
-a.hcl:10:13: error: the default is text, not bool @variable.flag.default
+a.hcl:10:13: error: the default is text: it must be bool @variable.flag.default
 a.hcl:12:1: error: variable "odd" has no value (give it a default, -var odd=…, or POINTSMAN_VAR_odd) @variable.odd
 a.hcl:12:25: error: invalid type specification (The keyword "text" is not a valid type specification.) @variable.odd.type
 
@@ -504,8 +504,8 @@ workload "w" {
 
 # Format is canonical, and reports what it cannot read.
 format
-
-
+\
+\
 quota "q" {
 tokens_per_minute=5   # five
    requests_per_minute    =     10
