@@ -120,7 +120,8 @@ func (a Attempt) Settle(o Outcome) {
 	c, now := a.f.client, a.f.client.clock.now()
 	c.mu.Lock()
 	settled := c.router.Settle(now, a.f.core, o)
-	urgent := c.router.Urgent()
+	urgent := c.router.Urgent() && !c.urged
+	c.urged = c.urged || urgent
 	c.mu.Unlock()
 	a.f.over(settled, now, o)
 	if urgent {

@@ -35,6 +35,7 @@ type Client struct {
 	mu        sync.Mutex // guards what follows; held for one router call, never across I/O
 	router    *route.Router
 	workloads map[string]*Workload
+	urged     bool // the loop knows what is urgent; told by every failure, it would look at all attempts each time
 
 	view  atomic.Pointer[view]
 	nudge chan struct{} // something is urgent

@@ -101,6 +101,7 @@ func (c *Client) tick() time.Duration {
 	c.mu.Lock()
 	next := c.router.Tick(at)
 	urgent := c.router.Urgent()
+	c.urged = urgent
 	c.mu.Unlock()
 	c.relay()
 	due := c.reports.last + reportEvery.Microseconds()
@@ -131,6 +132,7 @@ func (c *Client) report() {
 	at := c.clock.now()
 	c.mu.Lock()
 	core := c.router.Report(at)
+	c.urged = false
 	c.mu.Unlock()
 	var term uint64
 	if v := c.view.Load(); v != nil && v.snapshot.Fleet() != nil {

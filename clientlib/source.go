@@ -47,6 +47,9 @@ type variable string
 
 func (v variable) read(context.Context) (string, error) { return clean([]byte(os.Getenv(string(v)))) }
 
+// errFile names no path: errors go to the observer, and into answers.
+var errFile = errors.New("its file cannot be read")
+
 // file is read again when it has changed.
 type file struct {
 	path string
@@ -60,7 +63,7 @@ type file struct {
 func (f *file) read(context.Context) (string, error) {
 	info, err := os.Stat(f.path)
 	if err != nil {
-		return "", errors.New("its file cannot be read")
+		return "", errFile
 	}
 	f.mu.Lock()
 	value, fresh := f.value, f.value != "" && info.ModTime().Equal(f.seen) && info.Size() == f.size
@@ -81,12 +84,12 @@ func (f *file) read(context.Context) (string, error) {
 func readSecret(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return "", errors.New("its file cannot be read")
+		return "", errFile
 	}
 	defer f.Close()
 	b, err := io.ReadAll(io.LimitReader(f, maxSecret+1))
 	if err != nil {
-		return "", errors.New("its file cannot be read")
+		return "", errFile
 	}
 	return clean(b)
 }

@@ -88,7 +88,7 @@ func (c *Chat) readMaxOutput() error {
 			return err
 		}
 		if c.MaxOutput < 0 {
-			return fmt.Errorf("%s: want a number above 0, got %d", field, c.MaxOutput)
+			return fmt.Errorf("%s: want 0 or more, got %d", field, c.MaxOutput)
 		}
 	}
 	return nil
@@ -106,17 +106,17 @@ func (c *Chat) readUsage() error {
 // weigh fills Needs and Input.
 func (c *Chat) weigh() {
 	needs := map[string]bool{"stream": c.Stream}
-	bytes := len(c.fields["tools"]) + len(c.fields["messages"])
+	size := len(c.fields["tools"]) + len(c.fields["messages"])
 	needs["tools"] = filled(c.fields["tools"]) || filled(c.fields["functions"])
 	needs["json_schema"] = strings.HasPrefix(kind(c.fields["response_format"]), "json")
 	needs["audio"] = c.speaks()
 	for _, part := range c.parts() {
 		if need := medium(part); need != "" {
 			needs[need] = true
-			bytes += 4*tokensPerMedium - len(part)
+			size += 4*tokensPerMedium - len(part)
 		}
 	}
-	c.Input = int64(bytes+3) / 4
+	c.Input = int64(size+3) / 4
 	maps.DeleteFunc(needs, func(_ string, wanted bool) bool { return !wanted })
 	c.Needs = slices.Sorted(maps.Keys(needs))
 }

@@ -49,7 +49,7 @@ func TestChatsThatCannotBeRouted(t *testing.T) {
 		`null`:                               "the body is not a JSON object",
 		`{"model":"x"`:                       "the body is not a JSON object",
 		`{"model":7,"stream":"yes"}`:         "model: want a string\nstream: want true or false",
-		`{"max_tokens":-1}`:                  "max_tokens: want a number above 0, got -1",
+		`{"max_tokens":-1}`:                  "max_tokens: want 0 or more, got -1",
 		`{"max_tokens":9223372036854775808}`: "max_tokens: want a whole number",
 		`{"model":"x"} {}`:                   "the body is not a JSON object",
 		`{"a":` + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000) + `}`: "the body is not a JSON object",

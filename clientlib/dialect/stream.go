@@ -14,8 +14,7 @@ import (
 // MaxEvent bounds one event of a stream, in bytes.
 const MaxEvent = 1 << 20
 
-// ErrEventTooLong is an event above MaxEvent.
-var ErrEventTooLong = fmt.Errorf("stream: an event above %d bytes", MaxEvent)
+var errEventTooLong = fmt.Errorf("stream: an event above %d bytes", MaxEvent)
 
 // EventKind says what an event of a stream is.
 type EventKind uint8
@@ -83,7 +82,7 @@ func (s *Stream) line() ([]byte, error) {
 		s.raw = append(s.raw, piece...)
 		switch {
 		case len(s.raw) > MaxEvent:
-			return nil, ErrEventTooLong
+			return nil, errEventTooLong
 		case err == nil, errors.Is(err, io.EOF) && len(s.raw) > start:
 			line := bytes.TrimSuffix(s.raw[start:], []byte("\n"))
 			return bytes.TrimSuffix(line, []byte("\r")), nil

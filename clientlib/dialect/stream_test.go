@@ -79,8 +79,8 @@ func TestEvents(t *testing.T) {
 		{"a tool's call is content", "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0}]}}]}\n\n", []string{"chunk generated", "EOF"}},
 		{"reasoning is content", "data: {\"choices\":[{\"delta\":{\"reasoning_content\":\"hm\"}}]}\n\n", []string{"chunk generated", "EOF"}},
 		{"an unknown member is not", "data: {\"choices\":[{\"delta\":{\"content\":null,\"p\":\"abc\"}}]}\n\n", []string{"chunk", "EOF"}},
-		{"an event that is too long ends the stream", "data: " + long + "\n\n", []string{ErrEventTooLong.Error()}},
-		{"and so do many lines", strings.Repeat("data: "+long[:9000]+"\n", 120), []string{ErrEventTooLong.Error()}},
+		{"an event that is too long ends the stream", "data: " + long + "\n\n", []string{errEventTooLong.Error()}},
+		{"and so do many lines", strings.Repeat("data: "+long[:9000]+"\n", 120), []string{errEventTooLong.Error()}},
 	} {
 		if diff := cmp.Diff(c.want, tell(strings.NewReader(c.stream))); diff != "" {
 			t.Errorf("%s:\n%s", c.rule, diff)

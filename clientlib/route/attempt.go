@@ -19,15 +19,8 @@ type slot struct {
 	work     *work
 	call     *Call
 
-	started   int64
-	expected  int64 // µs to the first token, or the end
-	policyAt  int64 // when the workload's own limit passes
-	overdueAt int64 // when a missing first token counts; 0: never
-	lostAt    int64
-	firstAt   int64 // 0: no first token yet
-	input     int64
-	output    int64 // predicted
-	pending   int64 // prompt tokens still counted
+	moments
+	sizes
 
 	classes breaker.ClassSet
 	stream  bool
@@ -38,6 +31,23 @@ type slot struct {
 	older, younger int32 // without a first token at the same endpoint; −1: none
 }
 
+// moments are when what of an attempt has come, or is due. Times are µs.
+type moments struct {
+	started   int64
+	expected  int64 // from then to the first token, or the end
+	policyAt  int64 // when the workload's own limit passes; lostAt: it has none
+	overdueAt int64 // when a missing first token counts; 0: never
+	lostAt    int64
+	firstAt   int64 // 0: no first token yet
+}
+
+// sizes are an attempt's tokens.
+type sizes struct {
+	input   int64
+	output  int64 // predicted
+	pending int64 // of the prompt, still counted
+}
+
 // send takes an attempt.
 func (r *Router) send(now int64, p *pool, m *member, c *Call, probe probe) Step {
 	id := r.take()
@@ -45,8 +55,8 @@ func (r *Router) send(now int64, p *pool, m *member, c *Call, probe probe) Step 
 	q := &c.request
 	*s = slot{
 		serial: s.serial, learned: m.learned, endpoint: e, tally: m.tally, work: p.work, call: c,
-		started: now, input: q.Input, output: p.work.predict(q), pending: q.Input,
-		classes: p.classes, stream: q.Stream, probe: probe, round: m.breaker.Round(),
+		moments: moments{started: now}, sizes: sizes{q.Input, p.work.predict(q), q.Input},
+		classes: p.ask.classes, stream: q.Stream, probe: probe, round: m.breaker.Round(),
 	}
 	if probe.local {
 		s.round = probe.round
@@ -88,16 +98,22 @@ func (s *slot) limit(now int64, w *Workload, deadline int64) Limits {
 	if s.endpoint.Breaker.TTFTLimit > 0 && s.stream {
 		s.overdueAt = now + s.ttftLimit()
 	}
-	s.policyAt = now + w.Attempts.Answer
-	if s.stream {
-		s.policyAt = now + w.Attempts.FirstToken
-	}
 	s.lostAt = deadline + lostGrace
+	first := w.Attempts.Answer
+	if s.stream {
+		first = w.Attempts.FirstToken
+	}
+	s.policyAt = s.lostAt
+	if first > 0 {
+		s.policyAt = now + first
+	}
 	return l
 }
 
 // ttftLimit is the time to a first token that the endpoint's policy allows this attempt.
-func (s *slot) ttftLimit() int64 { return s.endpoint.Breaker.TTFTLimit + 3*kappa*s.input }
+func (s *slot) ttftLimit() int64 { return s.endpoint.ttftLimit(s.input) }
+
+func (e *Endpoint) ttftLimit(input int64) int64 { return e.Breaker.TTFTLimit + 3*kappa*input }
 
 // patience is how long a probe waits for a first token.
 func (s *slot) patience() int64 {
@@ -116,8 +132,6 @@ func (r *Router) count(now int64, id int32, s *slot) {
 	l.usedAt = now
 	l.inFlight++
 	l.ring.note(now, l.inFlight)
-	l.pending += s.pending
-	l.outstanding += s.input + s.output
 	r.queue(id, s)
 	r.gauge(s, 1, s.pending, s.input+s.output)
 }
@@ -129,7 +143,6 @@ func (r *Router) uncount(now int64, id int32, s *slot) {
 	r.prefilled(s)
 	l.inFlight--
 	l.ring.note(now, l.inFlight)
-	l.outstanding -= s.input + s.output
 	r.gauge(s, -1, 0, -s.input-s.output)
 }
 
@@ -138,7 +151,6 @@ func (r *Router) prefilled(s *slot) {
 	if s.pending == 0 {
 		return
 	}
-	s.learned.pending -= s.pending
 	r.gauge(s, 0, -s.pending, 0)
 	s.pending = 0
 }
@@ -174,13 +186,21 @@ func (r *Router) answered(id int32, s *slot) {
 	s.older, s.younger = -1, -1
 }
 
-// at finds an attempt that is in flight. Another one is stale: nothing moves, and an event says so.
-func (r *Router) at(now int64, a Attempt) *slot {
+// inFlight finds an attempt that has not ended, or nil.
+func (r *Router) inFlight(a Attempt) *slot {
 	if int(a.slot) < len(r.slots) && a.serial > 0 && r.slots[a.slot].serial == a.serial {
 		return &r.slots[a.slot]
 	}
-	r.event(Event{Kind: EventStale, At: now})
 	return nil
+}
+
+// at finds an attempt that is in flight. Another one is stale: nothing moves, and an event says so.
+func (r *Router) at(now int64, a Attempt) *slot {
+	s := r.inFlight(a)
+	if s == nil {
+		r.event(Event{Kind: EventStale, At: now})
+	}
+	return s
 }
 
 // note tells the call where its attempt went.

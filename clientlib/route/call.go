@@ -114,7 +114,7 @@ func (r *Router) again(now int64, d *draws, w *work, c *Call) (step Step, stop b
 	if !r.affords(now, w, c) {
 		return c.end(EndBudget, nil), true // before it waits for nothing
 	}
-	c.repeat = c.repeats(spec)
+	c.repeat = c.repeats(now, spec)
 	if !c.repeat {
 		c.exclude(c.at)
 	}
@@ -175,10 +175,14 @@ func (c *Call) cost() float64 {
 }
 
 // repeats tells whether the same endpoint is tried first: its caches are warm.
-func (c *Call) repeats(w *Workload) bool {
-	short := c.last.RetryAfter <= backoffMost
-	return c.same < w.Attempts.SameEndpoint && short &&
-		(c.last.Kind == Faulted || c.last.Kind == Limited && c.last.RetryAfter > 0)
+func (c *Call) repeats(now int64, w *Workload) bool {
+	if c.same >= w.Attempts.SameEndpoint || c.last.RetryAfter > backoffMost {
+		return false
+	}
+	if c.last.Kind == Limited { // what another call was told may hold the quota for longer
+		return c.last.RetryAfter > 0 && c.at.quota.until <= now+backoffMost+coolSpread
+	}
+	return c.last.Kind == Faulted
 }
 
 // pause tells whether to back off, and from when at the earliest.

@@ -63,7 +63,7 @@ func (r *Router) event(e Event) {
 func (r *Router) Events(buf []Event) []Event {
 	buf = append(buf, r.events...)
 	if r.lost > 0 {
-		buf = append(buf, Event{Kind: EventDropped, Count: r.lost})
+		buf = append(buf, Event{Kind: EventDropped, At: r.events[len(r.events)-1].At, Count: r.lost})
 	}
 	clear(r.events)
 	r.events, r.lost = r.events[:0], 0

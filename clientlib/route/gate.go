@@ -113,7 +113,7 @@ func (r *Router) gate(now int64, p *pool, m *member, c *Call) Reason {
 	if c.triedAt(m.learned) {
 		return ReasonExcluded
 	}
-	if s := m.stands(now, p.classes); s.reason != Pass && !(p.panic && s.soft) {
+	if s := m.stands(now, p.ask.classes); s.reason != Pass && !(p.panic && s.soft) {
 		return s.reason
 	}
 	return r.limits(now, p, m)

@@ -21,37 +21,45 @@ type key struct {
 // give back to the one that they captured.
 type learned struct {
 	key
-	facts      *facts // nil while no snapshot has it
-	word       *word
-	credential *hold
-	quota      *hold            // of its one quota, else its own
-	outUntil   int64            // not there, says the provider
-	lost       breaker.ClassSet // held by a fleet that fell silent
-	cold       bool             // the next latency sample says nothing
-	suspect    bool             // in the router's list of those with trips
-
-	inFlight    int64
-	outstanding int64 // tokens, predicted
-	pending     int64 // prompt tokens before their first token
-	place       int32 // in the snapshot's facts, while it is there
-	oldest      int32 // slots without a first token, oldest first; −1: none
-	newest      int32
-	usedAt      int64 // the last pick
-	ttft        average
-	tallies     map[string]*tally
+	facts  *facts // of the last snapshot that had it
+	place  int32  // in the snapshot's facts, while it is there
+	leftAt int64  // when it left the catalog; 0: it has not
 
 	breaker   breaker.Breaker
-	ring      ring
-	own       hold  // when it has no quota that is known to be the one
-	ownKey    hold  // when it has no credential
-	leftAt    int64 // when it left the catalog
+	suspect   bool  // in the router's list of those with trips
 	probeFrom int64 // Retry-After: no probe before
+	word      *word
+	lost      breaker.ClassSet // held by a fleet that fell silent
+
+	refusals
+	running
+	ttft    average
+	cold    bool // the next latency sample says nothing
+	tallies map[string]*tally
+}
+
+// refusals are the provider's, and for how long they stand.
+type refusals struct {
+	credential *hold // of that name, else its own
+	quota      *hold // of its one quota, else its own
+	own        hold  // when it has no quota that is known to be the one
+	ownKey     hold  // when it has no credential
+	outUntil   int64 // not there
+}
+
+// running is an endpoint's attempts in flight.
+type running struct {
+	inFlight int64
+	oldest   int32 // slots without a first token, oldest first; −1: none
+	newest   int32
+	usedAt   int64 // the last pick
+	ring     ring
 }
 
 // hold keeps something shared out until a time.
 type hold struct {
 	until  int64
-	streak int
+	streak int    // of times out without a success between
 	seen   uint64 // by which overlay it was last in use
 }
 

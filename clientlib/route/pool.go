@@ -29,7 +29,6 @@ type pool struct {
 
 	work    *work
 	ask     ask
-	classes breaker.ClassSet
 	members []member
 	tiers   []tier
 	seats   []int32 // by place of an endpoint: which member it is, from 1
@@ -77,7 +76,7 @@ func (r *Router) poolOf(w *work, a *ask) *pool {
 	p := w.pools[*a]
 	if p == nil {
 		r.makeRoom()
-		p = &pool{work: w, ask: *a, classes: a.classes}
+		p = &pool{work: w, ask: *a}
 		w.pools[*a], w.list = p, append(w.list, p)
 		r.pools++
 	}
@@ -110,7 +109,7 @@ func (r *Router) makeRoom() {
 func (r *Router) build(p *pool) {
 	s, w := r.snapshot.static, p.work.compiled
 	was := p.tiers
-	*p = pool{work: p.work, ask: p.ask, classes: p.classes, usedAt: p.usedAt, panic: p.panic, static: s, seats: make([]int32, len(s.facts))}
+	*p = pool{work: p.work, ask: p.ask, usedAt: p.usedAt, panic: p.panic, static: s, seats: make([]int32, len(s.facts))}
 	p.members = make([]member, 0, w.size())
 	for i, places := range w.tiers {
 		t := tier{name: w.spec.Tiers[i].Name, from: len(p.members)}

@@ -46,7 +46,7 @@ func (r *Router) direct(now int64, w *work, p *pool, c *Call, last bool) (*membe
 		}
 		l := r.learned[key{permit.Endpoint, permit.Identity}]
 		m := r.probable(now, p, l, c)
-		if m != nil && !l.outdated(permit) && p.classes&(1<<permit.Class) != 0 && (last || r.timeFor(now, w, p, m, c)) {
+		if m != nil && !l.outdated(permit) && p.ask.classes&(1<<permit.Class) != 0 && (last || r.timeFor(now, w, p, m, c)) {
 			r.permits = slices.Delete(r.permits, i, i+1)
 			r.result(permit, ProbeStarted)
 			return m, probe{fleet: true, permit: permit}
@@ -70,17 +70,17 @@ func (r *Router) suspected(now int64, w *work, p *pool, c *Call, last bool) (*me
 	for range looks {
 		r.suspectAt = (r.suspectAt + 1) % n
 		l := r.suspects[r.suspectAt]
-		if refuses, _ := l.breaker.Refuses(p.classes); !refuses || now < l.probeFrom {
+		if refuses, _ := l.breaker.Refuses(p.ask.classes); !refuses || now < l.probeFrom {
 			continue
 		}
-		if !last && now < l.breaker.Until(p.classes)+yields && c.single(w.compiled.spec) {
+		if !last && now < l.breaker.Until(p.ask.classes)+yields && c.single(w.compiled.spec) {
 			continue
 		}
 		m := r.probable(now, p, l, c)
 		if m == nil || !last && !r.timeFor(now, w, p, m, c) {
 			continue
 		}
-		if round, ok := l.breaker.Probe(now, p.classes); ok {
+		if round, ok := l.breaker.Probe(now, p.ask.classes); ok {
 			return m, probe{local: true, round: round}
 		}
 	}
@@ -103,8 +103,8 @@ func (c *Call) single(w *Workload) bool { return c.most(w) == 1 && w.Attempts.Ma
 // timeFor tells whether a bad probe leaves the call time for another attempt.
 func (r *Router) timeFor(now int64, w *work, p *pool, m *member, c *Call) bool {
 	wait := w.compiled.spec.Attempts.FirstToken
-	if limit := m.facts.endpoint.Breaker.TTFTLimit; limit > 0 {
-		wait = limit + 3*kappa*c.request.Input
+	if e := m.facts.endpoint; e.Breaker.TTFTLimit > 0 {
+		wait = e.ttftLimit(c.request.Input)
 	}
 	return float64(c.deadline(w.compiled.spec)-now-wait) > r.expect(now, p, m, c.request.Input)
 }
@@ -115,7 +115,7 @@ func (r *Router) probable(now int64, p *pool, l *learned, c *Call) *member {
 	if m == nil {
 		return nil
 	}
-	reason := m.stands(now, p.classes).reason
+	reason := m.stands(now, p.ask.classes).reason
 	if m.base == 0 || c.triedAt(m.learned) || reason != Pass && reason != ReasonBreakerOpen ||
 		m.facts.orders.force(now) == ForcedOpen || r.limits(now, p, m) != Pass {
 		return nil

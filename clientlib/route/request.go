@@ -9,7 +9,11 @@ import (
 const (
 	defaultTenant = "default"
 	longTokens    = 32_000 // class long
+	mostTokens    = 1 << 40
 )
+
+// tokens is a size as it can be counted: sums and products of sizes stay in range.
+func tokens(n int64) int64 { return min(max(n, 0), mostTokens) }
 
 // Request is what the core needs to know of one request.
 type Request struct {

@@ -27,29 +27,43 @@ type Router struct {
 	changes  uint64 // grows when an endpoint's standing may have changed
 	chance   chance
 
-	learned   map[key]*learned
-	current   []*learned // as the snapshot's facts
-	works     map[string]*work
-	order     []*work          // by name
-	pools     int              // of all of them
-	holds     map[string]*hold // by credential and quota
-	suspects  []*learned       // with local trips
-	suspectAt int              // whose probe is looked at first
-	held      []*learned       // by the fleet
+	learned map[key]*learned
+	current []*learned // as the snapshot's facts
+	works   map[string]*work
+	order   []*work          // by name
+	pools   int              // of all of them
+	holds   map[string]*hold // by credential and quota
 
-	slots   []slot
-	free    []int32
-	serial  uint64
-	permits []Permit
+	watched
+	flights
+	outgoing
 
+	trips   []breaker.Trip // scratch
+	numbers []float64      // scratch
+}
+
+// watched is what is not to be trusted now, and what may be sent there all the same.
+type watched struct {
+	suspects  []*learned // with local trips
+	suspectAt int        // whose probe is looked at first
+	held      []*learned // by the fleet
+	permits   []Permit
+}
+
+// flights are the attempts that have not ended.
+type flights struct {
+	slots  []slot
+	free   []int32
+	serial uint64
+}
+
+// outgoing waits to be fetched: by Report, by Events.
+type outgoing struct {
 	dirty  []*tally
 	probes []ProbeResult
 	urgent bool
 	events []Event
 	lost   int // events that did not fit
-
-	trips   []breaker.Trip // scratch
-	numbers []float64      // scratch
 }
 
 // work is what is kept of one workload.
@@ -121,12 +135,28 @@ func (r *Router) hire(now int64, s *static) {
 		r.order = append(r.order, w)
 		r.pools += len(w.list)
 	}
+	for name := range r.works {
+		if works[name] == nil {
+			r.dismiss(name)
+		}
+	}
 	r.works = works
 	slices.SortFunc(r.order, func(a, b *work) int { return strings.Compare(a.compiled.spec.Name, b.compiled.spec.Name) })
 }
 
+// dismiss drops what was counted for a workload that left; what is not yet reported goes with
+// its report.
+func (r *Router) dismiss(name string) {
+	for _, l := range r.learned {
+		if t := l.tallies[name]; t != nil && !t.dirty {
+			delete(l.tallies, name)
+		}
+	}
+}
+
 // Begin makes a call. It never fails: Next does.
 func (r *Router) Begin(now int64, workload string, q Request) Call {
+	q.Input, q.MaxOutput = tokens(q.Input), tokens(q.MaxOutput)
 	return Call{workload: workload, request: q, began: now}
 }
 
@@ -135,7 +165,7 @@ func (r *Router) meet(f *facts) *learned {
 	k := key{f.endpoint.Name, f.endpoint.Identity}
 	l := r.learned[k]
 	if l == nil {
-		l = &learned{key: k, oldest: -1, newest: -1, cold: true, tallies: map[string]*tally{}}
+		l = &learned{key: k, running: running{oldest: -1, newest: -1}, cold: true, tallies: map[string]*tally{}}
 		r.learned[k] = l
 	}
 	if l.facts == f {

@@ -7,6 +7,7 @@ const (
 	endpointOut         = 300 * second // after "no such model"; a changed endpoint is tried at once
 	coolFirst     int64 = second       // without Retry-After, doubling
 	coolMost            = 60 * second
+	coolSpread    int64 = second // at least, or a tenth (decision-core.md, Limits)
 )
 
 // FirstToken marks the first generated event, reasoning included. False: stale, or marked
@@ -51,10 +52,7 @@ func (r *Router) Settle(now int64, a Attempt, o Outcome) bool {
 // Abandon ends an attempt of which nothing is known. Deferred after Settle it is a no-op
 // without an event.
 func (r *Router) Abandon(now int64, a Attempt) bool {
-	if int(a.slot) >= len(r.slots) || a.serial == 0 || r.slots[a.slot].serial != a.serial {
-		return false
-	}
-	return r.Settle(now, a, Outcome{})
+	return r.inFlight(a) != nil && r.Settle(now, a, Outcome{})
 }
 
 func (r *Router) settle(now int64, id int32, s *slot, o Outcome) {
@@ -93,12 +91,10 @@ func (r *Router) learn(now int64, s *slot, o Outcome) {
 		r.cool(now, s, o.RetryAfter)
 		return
 	case Unauthorized:
-		h := s.learned.credential
-		h.until = max(h.until, now+credentialOut)
-		r.out(now, s, EventCredentialOut, s.endpoint.Credential, h.until, o)
+		e := Event{Kind: EventCredentialOut, Endpoint: s.endpoint.Name, Name: s.endpoint.Credential, Reason: o.Detail}
+		r.out(now, &s.learned.credential.until, now+credentialOut, e)
 	case Missing:
-		s.learned.outUntil = max(s.learned.outUntil, now+endpointOut)
-		r.out(now, s, EventEndpointOut, "", s.learned.outUntil, o)
+		r.out(now, &s.learned.outUntil, now+endpointOut, Event{Kind: EventEndpointOut, Endpoint: s.endpoint.Name, Reason: o.Detail})
 	case Invalid:
 		s.sample(now, s.ttft(now, s.answerTokens(o)))
 	case Cancelled:
@@ -138,7 +134,7 @@ func (s *slot) ttft(now, output int64) float64 {
 
 func (s *slot) answerTokens(o Outcome) int64 {
 	if o.HasUsage {
-		return max(o.Usage.Output, 0)
+		return tokens(o.Usage.Output)
 	}
 	return s.output
 }
@@ -194,11 +190,13 @@ func (r *Router) judge(now int64, s *slot, sample breaker.Sample) {
 // so that not all come back at once.
 func (r *Router) cool(now int64, s *slot, after int64) {
 	h := s.learned.quota
-	if after <= 0 {
-		after = min(coolMost, coolFirst<<min(h.streak, 6))
+	if h.until <= now { // the refusals of one burst are one
+		h.streak++
 	}
-	h.streak++
-	until := now + after + upTo(r.chance.draw(), max(second, after/10))
+	if after <= 0 {
+		after = min(coolMost, coolFirst<<min(max(h.streak-1, 0), 6))
+	}
+	until := now + after + upTo(r.chance.draw(), max(coolSpread, after/10))
 	if until <= h.until {
 		return
 	}
@@ -208,9 +206,15 @@ func (r *Router) cool(now int64, s *slot, after int64) {
 	h.until = until
 }
 
-// out reports what the provider will not have for a while.
-func (r *Router) out(now int64, s *slot, k EventKind, name string, until int64, o Outcome) {
+// out keeps what the provider will not have out until then, and tells of it once.
+func (r *Router) out(now int64, until *int64, to int64, e Event) {
+	news := *until <= now
+	*until = max(*until, to)
+	if !news {
+		return
+	}
 	r.changes++
 	r.urgent = true
-	r.event(Event{Kind: k, At: now, Endpoint: s.endpoint.Name, Name: name, Until: until, Reason: o.Detail})
+	e.At, e.Until = now, *until
+	r.event(e)
 }

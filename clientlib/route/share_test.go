@@ -148,6 +148,21 @@ func TestPoolsAreBounded(t *testing.T) {
 	}
 }
 
+func TestTalliesLeaveWithTheirWorkload(t *testing.T) {
+	c := small()
+	r := NewRouter()
+	r.Apply(1, made(t, nil, c, nil))
+	r.Explain(2, "w0", Request{})
+	fewer := *c
+	fewer.Workloads = c.Workloads[1:]
+	r.Apply(3, made(t, nil, &fewer, nil))
+	for _, l := range r.learned {
+		if len(l.tallies) > 0 {
+			t.Errorf("%s counts %d workloads", l.name, len(l.tallies))
+		}
+	}
+}
+
 func TestRegionsArePaths(t *testing.T) {
 	for _, c := range []struct {
 		regions []string
@@ -211,7 +226,7 @@ func TestEventsAreBounded(t *testing.T) {
 		r.Settle(1, Attempt{}, Outcome{})
 	}
 	e := r.Events(nil)
-	if len(e) != maxEvents+1 || e[maxEvents].Kind != EventDropped || e[maxEvents].Count != 10 {
+	if len(e) != maxEvents+1 || e[maxEvents] != (Event{Kind: EventDropped, At: 1, Count: 10}) {
 		t.Errorf("%d events, the last %+v", len(e), e[len(e)-1])
 	}
 	if len(r.Events(nil)) != 0 {

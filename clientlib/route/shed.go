@@ -216,9 +216,9 @@ func (r *Router) opensUntil(now int64, p *pool, m *member) int64 {
 	if m.facts.orders.force(now) == ForcedOpen {
 		return m.facts.orders.forcedTo
 	}
-	at := max(m.breaker.Until(p.classes), m.probeFrom)
+	at := max(m.breaker.Until(p.ask.classes), m.probeFrom)
 	for c := range breaker.Classes {
-		if m.heldBy(p.classes&(1<<c)) != 0 {
+		if m.heldBy(p.ask.classes&(1<<c)) != 0 {
 			at = max(at, m.word.until[c])
 		}
 	}

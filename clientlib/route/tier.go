@@ -50,8 +50,8 @@ func (r *Router) refresh(now int64, p *pool) {
 	for i := range p.members {
 		m := &p.members[i]
 		m.base = m.baseShare(now)
-		m.share = float64(m.base * m.word.factor(now, p.classes))
-		m.standing = m.stands(now, p.classes)
+		m.share = float64(m.base * m.word.factor(now, p.ask.classes))
+		m.standing = m.stands(now, p.ask.classes)
 		total += m.base
 		if m.standing.reason == Pass {
 			strict += m.base
@@ -196,7 +196,7 @@ func (r *Router) medianOf(p *pool) float64 {
 	all := r.numbers[:0]
 	for i := range p.members {
 		m := &p.members[i]
-		if a := m.measured(); a.n > 0 && m.heldBy(p.classes) == 0 {
+		if a := m.measured(); a.n > 0 && m.heldBy(p.ask.classes) == 0 {
 			all = append(all, a.value)
 		}
 	}

@@ -64,8 +64,10 @@ func (w *word) take(b *FleetBreaker) {
 		w.held |= bit
 		w.until[b.Class] = max(w.until[b.Class], b.OpenUntil)
 	case FleetRamp:
+		if w.ramping&bit == 0 || b.RampFrom > w.ramp[b.Class].from {
+			w.ramp[b.Class] = ramp{b.RampFrom, b.RampFor, b.RampSuccesses}
+		}
 		w.ramping |= bit
-		w.ramp[b.Class] = ramp{b.RampFrom, b.RampFor, b.RampSuccesses}
 	}
 }
 

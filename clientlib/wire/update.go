@@ -15,7 +15,7 @@ import (
 var (
 	ErrSince = errors.New("the update starts above the version held")
 	ErrOlder = errors.New("the update is older than the version held")
-	ErrEmpty = errors.New("the update leaves nothing and does not say why")
+	errEmpty = errors.New("the update leaves nothing and does not say why") // bad content, as any other
 )
 
 // DigestError says that both sides do not hold the same: ask for the whole state.
@@ -49,7 +49,7 @@ func (s *State) Apply(dated int64, u *pb.Update) (*State, error) {
 		return next, nil
 	}
 	if u.Empty == pb.EmptyReason_EMPTY_REASON_UNSPECIFIED && u.Track == pb.Track_TRACK_CATALOG {
-		return nil, ErrEmpty
+		return nil, errEmpty
 	}
 	return next.Because(u.Empty), nil
 }

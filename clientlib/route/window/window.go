@@ -21,9 +21,6 @@ func (t *total) take(c counts) { t.ok, t.failed = t.ok-int64(c.ok), t.failed-int
 // New is an empty window over span microseconds.
 func New(span int64) Window { return Window{span: span} }
 
-// Span is what the window covers, in microseconds.
-func (w *Window) Span() int64 { return w.span }
-
 // Add counts evidence in the cell of when it happened. Evidence older than the window
 // is dropped.
 func (w *Window) Add(at int64, ok, failed uint32) {
