@@ -4,7 +4,7 @@ export GOFLAGS ?= -buildvcs=false
 
 GO    ?= go
 TOOL  := $(GO) tool -modfile=.tools/go.mod
-# End-to-end tests start processes and take real time: they have targets of their own.
+# What takes time and chance as arguments: test/layers_test.go.
 PURE  := ./clientlib/route/... ./controlplane/fleet/...
 
 .PHONY: help
@@ -27,7 +27,7 @@ test: ## Run the quick tests, with the race detector
 check: fmt-check vet lint test ## Format, vet, lint, layers and tests: what must pass before a push
 
 .PHONY: e2e
-e2e: build ## Run the end-to-end tests with real processes
+e2e: ## Run the end-to-end tests with real processes
 	$(GO) test -count=1 -timeout 10m -tags e2e ./test/e2e/...
 
 .PHONY: cover

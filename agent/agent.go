@@ -133,8 +133,7 @@ const parentWithin = 5 * time.Second
 // observe logs what changed below.
 func (a *Agent) observe(e hub.Event) {
 	level := hclog.Info
-	switch e.Kind {
-	case hub.Nacked, hub.Dropped, hub.Refused, hub.Behind:
+	if e.Bad() {
 		level = hclog.Warn
 	}
 	a.log.Log(level, "child "+e.Kind.String(), "leaf", e.Child, "detail", e.Detail)

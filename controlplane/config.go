@@ -9,11 +9,12 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/pointsman/pointsman/agent/hub"
+	"github.com/pointsman/pointsman/controlplane/rpc"
 	"github.com/pointsman/pointsman/controlplane/store"
 )
 
 // DefaultNamespace is served when Config names none.
-const DefaultNamespace = "default"
+const DefaultNamespace = rpc.DefaultNamespace
 
 // Config says where a replica listens and where its etcd is.
 type Config struct {

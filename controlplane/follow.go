@@ -11,6 +11,7 @@ import (
 
 	"github.com/pointsman/pointsman/clientlib/route"
 	"github.com/pointsman/pointsman/clientlib/wire"
+	"github.com/pointsman/pointsman/controlplane/catalog"
 	"github.com/pointsman/pointsman/controlplane/store"
 	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
 )
@@ -90,16 +91,16 @@ func (f *follower) serve(ctx context.Context, s *store.State) error {
 		}
 		f.revision, f.resources = n, content.GetResources()
 	}
-	var catalog *wire.State
+	var state *wire.State
 	if f.revision != 0 {
 		var err error
-		if catalog, err = f.decode(s); err != nil {
+		if state, err = f.decode(s); err != nil {
 			return err
 		}
 	}
 	f.origin.change(func() {
 		live := &f.origin.live
-		live.Head, live.Overrides, live.Catalog = h, s.Overrides, catalog
+		live.Head, live.Overrides, live.Catalog = h, s.Overrides, state
 		if live.Confirmed.Before(s.Confirmed) {
 			live.Confirmed = s.Confirmed
 		}
@@ -114,24 +115,21 @@ func (f *follower) decode(s *store.State) (*wire.State, error) {
 	if err != nil {
 		return nil, err
 	}
-	catalog, unusable, err := wire.Catalog(state, true)
+	core, unusable, err := wire.Catalog(state, true)
 	if err != nil {
 		return nil, err
 	}
 	for _, u := range unusable {
 		f.log.Warn("a workload cannot be used by this build", "workload", u.GetWorkload(), "reason", u.GetReason())
 	}
-	f.judge(catalog)
+	f.judge(core)
 	return state, nil
 }
 
 // catalogState is the effective catalog: a revision's resources with the overrides, each
 // dated when it was set.
 func catalogState(now int64, s *store.State, resources []*pb.Resource) (*wire.State, error) {
-	entries := make(map[wire.Key]wire.Entry, len(resources)+len(s.Overrides))
-	for _, r := range resources {
-		entries[wire.Key{Kind: r.GetKind(), Name: r.GetName()}] = wire.Entry{Body: r.GetBody(), Hash: wire.HashOf(r.GetBody())}
-	}
+	entries := catalog.Entries(resources)
 	for _, o := range s.Overrides {
 		r, err := wire.Override(o.GetOverride())
 		if err != nil {

@@ -8,8 +8,6 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/pointsman/pointsman/clientlib/route"
-	"github.com/pointsman/pointsman/clientlib/wire"
-	"github.com/pointsman/pointsman/controlplane/fleet"
 	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
 )
 
@@ -69,11 +67,7 @@ func (j *judge) run(ctx context.Context) {
 	if ctx.Err() != nil {
 		return
 	}
-	s := session{
-		judge: j, term: term, fleet: fleet.New(fleet.Config{Term: term}), epoch: first.Version.Epoch, storeID: first.Version.StoreID,
-		rows: map[wire.Key]wire.Entry{}, changed: map[string]bool{},
-		evidence: map[string]map[string]string{}, witness: witnesses{},
-	}
+	s := newSession(j, term)
 	s.apply(first)
 	j.log.Info("judging", "term", term)
 	timer := time.NewTimer(0)

@@ -16,7 +16,6 @@ import (
 // origin has what this replica serves, and cuts it to the views that the hub asks for.
 // One goroutine cuts and publishes: no view hears of a state after a newer one.
 type origin struct {
-	now  func() int64
 	wake chan struct{}
 
 	mu     sync.Mutex
@@ -25,8 +24,8 @@ type origin struct {
 	urgent bool // the fleet's state must not wait
 }
 
-func newOrigin(now func() int64) *origin {
-	return &origin{now: now, wake: make(chan struct{}, 1), views: map[string]*cut{}}
+func newOrigin() *origin {
+	return &origin{wake: make(chan struct{}, 1), views: map[string]*cut{}}
 }
 
 // Subscribe makes a view's states be published, now and when they change. One that comes

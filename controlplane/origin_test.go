@@ -10,7 +10,7 @@ import (
 // A view may be dropped and asked for again before anybody looked: its children hold
 // nothing of it.
 func TestAViewThatComesBackIsPublishedAnew(t *testing.T) {
-	o := newOrigin(func() int64 { return 1 })
+	o := newOrigin()
 	v := hub.View{Selector: wire.Selector{All: true}}
 	o.Subscribe(v)
 	_, cuts, _ := o.take()

@@ -63,7 +63,7 @@ func New(ctx context.Context, c Config) (*Server, error) {
 func (s *Server) wire() {
 	start := time.Now()
 	now := func() int64 { return time.Since(start).Microseconds() + 1 }
-	s.origin = newOrigin(now)
+	s.origin = newOrigin()
 	s.judge = &judge{
 		term: s.store.Term, now: now, origin: s.origin, log: s.log.Named("fleet"),
 		arrivals: make(chan arrival, maxArrivals), wake: make(chan struct{}, 1),
@@ -96,8 +96,7 @@ func (s *Server) authorize(context.Context, *pb.Hello) (string, error) {
 // observe logs what changed below.
 func (s *Server) observe(e hub.Event) {
 	level := hclog.Info
-	switch e.Kind {
-	case hub.Nacked, hub.Dropped, hub.Refused, hub.Behind:
+	if e.Bad() {
 		level = hclog.Warn
 	}
 	s.log.Log(level, "child "+e.Kind.String(), "leaf", e.Child, "detail", e.Detail)

@@ -16,8 +16,7 @@ type session struct {
 	judge    *judge
 	fleet    *fleet.Fleet
 	term     uint64
-	epoch    uint64
-	storeID  string
+	catalog  route.CatalogVersion
 	sequence uint64
 	rows     map[wire.Key]wire.Entry
 	changed  map[string]bool              // endpoints whose row is not what it was when last said
@@ -28,8 +27,16 @@ type session struct {
 	swept    int64
 }
 
+func newSession(j *judge, term uint64) *session {
+	return &session{
+		judge: j, term: term, fleet: fleet.New(fleet.Config{Term: term}),
+		rows: map[wire.Key]wire.Entry{}, changed: map[string]bool{},
+		evidence: map[string]map[string]string{}, witness: witnesses{},
+	}
+}
+
 func (s *session) apply(c *route.Catalog) {
-	s.epoch, s.storeID = c.Version.Epoch, c.Version.StoreID
+	s.catalog = c.Version
 	s.witness.only(c.Endpoints)
 	s.fleet.Apply(s.judge.now(), c)
 }
@@ -107,7 +114,7 @@ func (s *session) encode(now int64) {
 func (s *session) say(now int64) {
 	s.encode(now)
 	s.sequence++
-	state := wire.NewState(pb.Track_TRACK_FLEET, &pb.Version{StoreId: s.storeID, Epoch: s.epoch, Term: s.term, Sequence: s.sequence}, s.rows)
+	state := wire.NewState(pb.Track_TRACK_FLEET, &pb.Version{StoreId: s.catalog.StoreID, Epoch: s.catalog.Epoch, Term: s.term, Sequence: s.sequence}, s.rows)
 	evidence := make(map[string][]string, len(s.evidence))
 	for endpoint, lines := range s.evidence {
 		if len(lines) == 0 {

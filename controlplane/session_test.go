@@ -10,7 +10,6 @@ import (
 	"github.com/pointsman/pointsman/clientlib/route"
 	"github.com/pointsman/pointsman/clientlib/route/breaker"
 	"github.com/pointsman/pointsman/clientlib/wire"
-	"github.com/pointsman/pointsman/controlplane/fleet"
 	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
 )
 
@@ -37,11 +36,8 @@ func TestWitnessesAreOfEndpointsThatExist(t *testing.T) {
 // A row costs its encoding once a state, however many reports change it.
 func TestRowsAreEncodedWhenTheyAreTold(t *testing.T) {
 	now := int64(1e6)
-	j := &judge{now: func() int64 { return now }, origin: newOrigin(func() int64 { return now }), log: hclog.NewNullLogger()}
-	s := session{
-		judge: j, term: 1, fleet: fleet.New(fleet.Config{Term: 1}),
-		rows: map[wire.Key]wire.Entry{}, changed: map[string]bool{}, evidence: map[string]map[string]string{}, witness: witnesses{},
-	}
+	j := &judge{now: func() int64 { return now }, origin: newOrigin(), log: hclog.NewNullLogger()}
+	s := newSession(j, 1)
 	s.apply(&route.Catalog{Endpoints: []route.Endpoint{{Name: "a", Identity: 1, Breaker: breaker.Policy{Window: 10e6, SlowWindow: 60e6, MinSamples: 20, FailureRatio: 0.5, Cooldown: 5e6, Probes: 3}}}})
 	s.settle(now)
 	due := now + fleetPace

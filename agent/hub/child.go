@@ -2,6 +2,7 @@ package hub
 
 import (
 	"sync"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -11,16 +12,37 @@ import (
 )
 
 const (
-	maxViews    = 1024     // of one child
-	maxAllViews = 10_000   // of all, and of those that left within a minute
-	ackWithin   = 10e6     // µs: rule 7
-	silence     = 3 * 10e6 // µs: three heartbeats without an answer
+	maxViews    = 1024                                  // of one child
+	maxAllViews = 10_000                                // of all, and of those that left within a minute
+	ackWithin   = 10e6                                  // µs: rule 7
+	silence     = 3 * int64(heartbeat/time.Microsecond) // rule 10
 )
 
 type stream = pb.SyncService_SyncServer
 
-// child is one stream. The hub's mutex guards what follows the channels.
+// child is one stream. The hub's mutex guards all but the line.
 type child struct {
+	line
+	queue
+
+	name, node, locality string
+	identity             string
+	relay, left          bool
+	seen                 uint64 // its last sequence; 0: no hello yet
+	seenAt               int64
+	claims               map[claim]*pb.Held // what its hello says it holds, of views not asked for yet
+	views                map[uint32]*subscription
+}
+
+// queue is what is to be sent.
+type queue struct {
+	goodbye string // before all else
+	grants  []waitingGrant
+	dirty   []*lane
+}
+
+// line is what a child's reader, its writer and whoever ends it share.
+type line struct {
 	stream stream
 	host   string
 	local  bool          // a lost connection means that its process is gone
@@ -31,17 +53,6 @@ type child struct {
 	dates  *wire.Dates
 	err    error // why it ends; read after done
 	gone   bool  // the process is known to have ended it; read after done
-
-	name, node, identity string
-	locality             string
-	relay, left          bool
-	seen                 uint64 // its last sequence; 0: no hello yet
-	seenAt               int64
-	claims               map[claim]*pb.Held // what its hello says it holds, of views not asked for yet
-	views                map[uint32]*subscription
-	dirty                []*lane
-	grants               []waitingGrant
-	goodbye              string
 }
 
 type claim struct {
@@ -67,26 +78,30 @@ func (s *subscription) lane(t pb.Track) *lane {
 }
 
 func newChild(now int64, s stream, host string, local bool) *child {
-	return &child{
+	return &child{views: map[uint32]*subscription{}, line: line{
 		stream: s, host: host, local: local, dates: wire.NewDates(now),
 		joined: make(chan struct{}), wake: make(chan struct{}, 1), done: make(chan struct{}),
-		views: map[uint32]*subscription{},
-	}
+	}}
 }
 
 // end ends the stream, once.
-func (c *child) end(err error, gone bool) {
-	c.once.Do(func() {
-		c.err, c.gone = err, gone
-		close(c.done)
+func (l *line) end(err error, gone bool) {
+	l.once.Do(func() {
+		l.err, l.gone = err, gone
+		close(l.done)
 	})
 }
 
-func (c *child) poke() {
+func (l *line) poke() {
 	select {
-	case c.wake <- struct{}{}:
+	case l.wake <- struct{}{}:
 	default:
 	}
+}
+
+func (c *child) dismiss(reason string) {
+	c.goodbye = reason
+	c.poke()
 }
 
 // mark sets a lane's dirty bit.

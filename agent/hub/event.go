@@ -3,14 +3,14 @@ package hub
 // EventKind says what changed.
 type EventKind uint8
 
-// The kinds of events.
+// The kinds of events; from Refused on they are bad news.
 const (
 	Joined  EventKind = iota + 1 // a child said hello
 	Left                         // its stream ended
 	Refused                      // streams were turned away
 	Nacked                       // a child refused a state
 	Behind                       // a child holds more than is known here
-	Dropped                      // reports, grants or leaves were more than a bound allows
+	Dropped                      // reports or states of leaves were more than a bound allows
 )
 
 // String names the kind.
@@ -28,3 +28,6 @@ type Event struct {
 	Child  string // the name in its hello; empty: none in particular
 	Detail string
 }
+
+// Bad says whether somebody should look into it.
+func (e Event) Bad() bool { return e.Kind >= Refused }

@@ -66,7 +66,7 @@ func (h *Hub) join(c *child, m *pb.Hello, identity string, at int64) error {
 	c.claims = claims(m.Held)
 	h.named[c.name] = c
 	if !c.relay {
-		h.learn(c, leafOf(c, m))
+		h.learn(c, leafOf(c, m), h.now())
 	}
 	h.note(Joined, c, m.Library+" "+m.LibraryVersion)
 	close(c.joined)

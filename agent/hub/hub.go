@@ -46,9 +46,14 @@ type Hub struct {
 	views    map[string]*view
 	roster   roster
 	outbox   outbox
-	events   []Event
-	refused  tally // streams
-	dropped  tally // reports and states of leaves
+	notes
+}
+
+// notes are what Observe has yet to hear.
+type notes struct {
+	events  []Event
+	refused tally // streams
+	dropped tally // reports and states of leaves
 }
 
 // tally counts what was turned away since that was last said.
@@ -190,8 +195,7 @@ func (h *Hub) detach(c *child) {
 func (h *Hub) dismiss(c *child, reason string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	c.goodbye = reason
-	c.poke()
+	c.dismiss(reason)
 }
 
 // Goodbye tells children to go elsewhere and ends their streams; new ones are refused.
@@ -200,7 +204,6 @@ func (h *Hub) Goodbye(reason string) {
 	defer h.mu.Unlock()
 	h.closing = true
 	for c := range h.children {
-		c.goodbye = reason
-		c.poke()
+		c.dismiss(reason)
 	}
 }

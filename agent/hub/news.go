@@ -52,13 +52,13 @@ func (h *Hub) amend(c *child, change func(*pb.LeafState)) {
 	}
 	s := proto.CloneOf(l.state)
 	change(s)
-	h.learn(c, s)
+	h.learn(c, s, h.now())
 }
 
-// learn takes a leaf's state; bad news is urgent.
-func (h *Hub) learn(c *child, s *pb.LeafState) {
+// learn takes a leaf's state, without an age, as it was heard; bad news is urgent.
+func (h *Hub) learn(c *child, s *pb.LeafState, heard int64) {
 	fit(s)
-	if h.roster.set(c, s, h.now()-s.AgeUs) {
+	if h.roster.set(c, s, heard) {
 		h.outbox.touch(h.now(), s.Gone || s.Nack != "")
 		h.poke()
 	}
@@ -105,10 +105,7 @@ func (h *Hub) relayed(c *child, s *pb.LeafState, at int64) {
 	if s.Node == "" {
 		s.Node = c.node
 	}
-	fit(s)
-	if h.roster.set(c, s, heard) {
-		h.outbox.touch(h.now(), s.Gone || s.Nack != "")
-	}
+	h.learn(c, s, heard)
 }
 
 // stamp says which node witnessed a report, the first relay's word, and how old it can be.

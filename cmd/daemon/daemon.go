@@ -59,7 +59,7 @@ func (p Program) Run(ctx context.Context, in Process) int {
 		fmt.Fprintln(in.Stdout, p.Name, Version())
 		return Done
 	case err == nil:
-		err = errors.Join(o.check(), p.Check())
+		err = errors.Join(CheckLevel(o.level), p.Check())
 	}
 	if err != nil {
 		fmt.Fprintf(in.Stderr, "%s: %v\n%s -h tells about the flags\n", p.Name, err, p.Name)

@@ -33,9 +33,10 @@ func (o *own) flags(f *flag.FlagSet) {
 	f.BoolVar(&o.version, "version", false, "print the version")
 }
 
-func (o *own) check() error {
-	if hclog.LevelFromString(o.level) == hclog.NoLevel {
-		return fmt.Errorf("log level %q: none of trace, debug, info, warn, error", o.level)
+// CheckLevel says whether there is a log level of this name.
+func CheckLevel(name string) error {
+	if hclog.LevelFromString(name) == hclog.NoLevel {
+		return fmt.Errorf("log level %q: none of trace, debug, info, warn, error", name)
 	}
 	return nil
 }

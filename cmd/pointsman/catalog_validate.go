@@ -100,11 +100,7 @@ func (e *env) writeSnapshot(out string, resources []*pb.Resource) error {
 
 // snapshot is a whole state of the oldest version there is.
 func snapshot(resources []*pb.Resource) *pb.Update {
-	entries := make(map[wire.Key]wire.Entry, len(resources))
-	for _, r := range resources {
-		entries[wire.Key{Kind: r.Kind, Name: r.Name}] = wire.Entry{Body: r.Body, Hash: wire.HashOf(r.Body)}
-	}
-	state := wire.NewState(pb.Track_TRACK_CATALOG, &pb.Version{}, entries)
+	state := wire.NewState(pb.Track_TRACK_CATALOG, &pb.Version{}, catalog.Entries(resources))
 	if state.Len() == 0 {
 		state = state.Because(pb.EmptyReason_EMPTY_REASON_PUBLISHED_EMPTY)
 	}

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
 
+	"github.com/pointsman/pointsman/cmd/daemon"
 	"github.com/pointsman/pointsman/cmd/pointsman/dev"
 )
 
@@ -29,18 +32,11 @@ A fault is NAME=KIND[:HOW][@FROM[-TO]], its times counted from the first request
   pointsman dev -trace azure_llm_2023_conv.csv.gz -speed 20`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := c.Check(); err != nil {
+			if err := errors.Join(c.Check(), daemon.CheckLevel(level)); err != nil {
 				return usagef(cmd, "%w", err)
 			}
 			c.Logger = hclog.New(&hclog.LoggerOptions{Name: "pointsman", Level: hclog.LevelFromString(level), Output: e.stderr})
-			if isTerminal(e.stdout) && !e.json {
-				c.Table = e.stdout
-			}
-			result, err := dev.Run(cmd.Context(), c)
-			if err != nil {
-				return err
-			}
-			return e.printDev(result)
+			return e.runDev(cmd.Context(), c)
 		},
 	}
 	f := cmd.Flags()
@@ -54,13 +50,20 @@ A fault is NAME=KIND[:HOW][@FROM[-TO]], its times counted from the first request
 	return cmd
 }
 
-func (e *env) printDev(r dev.Result) error {
+func (e *env) runDev(ctx context.Context, c dev.Config) error {
+	if isTerminal(e.stdout) && !e.json {
+		c.Table = e.stdout
+	}
+	r, err := dev.Run(ctx, c)
+	if err != nil {
+		return err
+	}
 	for _, trouble := range r.Troubles {
 		fmt.Fprintln(e.stderr, trouble)
 	}
 	if e.json {
 		return e.printData(r)
 	}
-	_, err := fmt.Fprint(e.stdout, r.Text())
+	_, err = fmt.Fprint(e.stdout, r.Text())
 	return err
 }

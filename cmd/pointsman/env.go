@@ -8,13 +8,15 @@ import (
 
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
+
+	"github.com/pointsman/pointsman/cmd/pointsman/dev"
+	"github.com/pointsman/pointsman/controlplane/rpc"
 )
 
 const (
-	defaultSocket    = "/run/pointsman/controlplane.sock"
-	defaultAddr      = "127.0.0.1:7400"
-	defaultNamespace = "default"
-	defaultTimeout   = 10 * time.Second
+	defaultSocket  = "/run/pointsman/controlplane.sock"
+	defaultAddr    = dev.DefaultListen
+	defaultTimeout = 10 * time.Second
 )
 
 // env is what one run of the program has: its streams, its environment, and the flags of every command.
@@ -36,7 +38,7 @@ func (e *env) flags(f *pflag.FlagSet) {
 	f.StringVar(&e.addr, "addr", e.lookup("POINTSMAN_ADDR", ""),
 		"the control plane: unix:///path or host:port (default "+defaultSocket+" if it is there, else "+defaultAddr+")")
 	f.StringVar(&e.tokenFile, "token-file", e.lookup("POINTSMAN_TOKEN_FILE", ""), "file with the bearer token")
-	f.StringVar(&e.namespace, "namespace", e.lookup("POINTSMAN_NAMESPACE", defaultNamespace), "the catalog's namespace")
+	f.StringVar(&e.namespace, "namespace", e.lookup("POINTSMAN_NAMESPACE", rpc.DefaultNamespace), "the catalog's namespace")
 	f.DurationVar(&e.timeout, "timeout", defaultTimeout, "how long to wait for one answer")
 	f.BoolVar(&e.json, "json", false, "print JSON for programs")
 }

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -147,11 +148,4 @@ func (c *compiler) read() {
 	}
 }
 
-func keys[V any](m map[string]V) []string {
-	names := make([]string, 0, len(m))
-	for name := range m {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
+func keys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

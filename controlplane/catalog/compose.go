@@ -3,6 +3,7 @@ package catalog
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"google.golang.org/protobuf/proto"
@@ -132,12 +133,7 @@ func difference(k wire.Key, before, after proto.Message) []*pb.Change {
 }
 
 func inKeyOrder(m map[wire.Key]proto.Message) []wire.Key {
-	var list []wire.Key
-	for k := range m {
-		list = append(list, k)
-	}
-	slices.SortFunc(list, compareKeys)
-	return list
+	return slices.SortedFunc(maps.Keys(m), compareKeys)
 }
 
 // closure is what a workload or tool reaches besides itself: its endpoints, their models, providers and

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"bytes"
+	"maps"
 	"slices"
 
 	"github.com/pointsman/pointsman/clientlib/wire"
@@ -13,13 +14,8 @@ import (
 func Diff(before, after []*pb.Resource) []*pb.Change {
 	old, now := byKey(before), byKey(after)
 	all := byKey(slices.Concat(before, after))
-	order := make([]wire.Key, 0, len(all))
-	for k := range all {
-		order = append(order, k)
-	}
-	slices.SortFunc(order, compareKeys)
 	var changes []*pb.Change
-	for _, k := range order {
+	for _, k := range slices.SortedFunc(maps.Keys(all), compareKeys) {
 		changes = append(changes, change(k, old[k], now[k])...)
 	}
 	return changes

@@ -127,13 +127,18 @@ func encode[M proto.Message](e *encoder, kind pb.Kind, all map[string]M) {
 	}
 }
 
-// stateOf is the resources as a state of the catalog's track.
-func stateOf(resources []*pb.Resource) *wire.State {
+// Entries are the resources as rows of a state, without dates.
+func Entries(resources []*pb.Resource) map[wire.Key]wire.Entry {
 	entries := make(map[wire.Key]wire.Entry, len(resources))
 	for _, r := range resources {
 		entries[wire.Key{Kind: r.GetKind(), Name: r.GetName()}] = wire.Entry{Body: r.GetBody(), Hash: wire.HashOf(r.GetBody())}
 	}
-	return wire.NewState(pb.Track_TRACK_CATALOG, nil, entries)
+	return entries
+}
+
+// stateOf is the resources as a state of the catalog's track.
+func stateOf(resources []*pb.Resource) *wire.State {
+	return wire.NewState(pb.Track_TRACK_CATALOG, nil, Entries(resources))
 }
 
 // Digest is of the resources, in whatever order they come: that of the state they make.

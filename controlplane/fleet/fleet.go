@@ -41,17 +41,26 @@ type Fleet struct {
 	held      []route.FleetEndpoint
 	endpoints map[string]*endpoint
 	order     []*endpoint // by name
-	dirty     []*endpoint // whose row changed
 	leaves    map[string]*leaf
 	roster    []string // of leaves; in order after inRoster
 	nodes     map[string]*node
-	grants    []Grant
-	events    []Event
 	troubled  map[string]bool // providers of endpoints that are held
-	urgent    bool
-	judges    int64 // from when on
-	swept     int64
-	due       int64 // Tick has nothing to do before
+	schedule
+	outcome
+}
+
+type schedule struct {
+	judges int64 // from when on
+	swept  int64
+	due    int64 // Tick has nothing to do before
+}
+
+// outcome is what Changed, Grants and Events drain.
+type outcome struct {
+	dirty  []*endpoint // whose row changed
+	urgent bool
+	grants []Grant
+	events []Event
 }
 
 // endpoint is what the fleet knows of one identity.

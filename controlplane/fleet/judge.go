@@ -142,11 +142,12 @@ func (s *site) bySamples(now int64, c breaker.Class, voters []*witness) (finding
 			continue
 		}
 		for window := range 2 {
-			p := s.pool(now, c, t, window, voters)
-			if p.n < float64(s.endpoint.spec.Breaker.MinSamples) || !s.crosses(t, window, p.bad, p.n) || p.failing < need {
+			v := sampling{s, now, t, window, voters}
+			p := v.pool(c)
+			if p.n < float64(s.endpoint.spec.Breaker.MinSamples) || !v.crosses(p.bad, p.n) || p.failing < need {
 				continue
 			}
-			out := finding{class: s.narrowest(now, c, t, window, voters, p), soft: t == paces}
+			out := finding{class: v.narrowest(c, p), soft: t == paces}
 			if t == finishes {
 				out.phase = breaker.Finish
 			}
@@ -161,6 +162,17 @@ func (t track) String() string {
 	return [tracks]string{"failed before the first token", "failed after the first token", "above ttft_limit", "limited, none served"}[t]
 }
 
+// sampling is what voters counted on one track, in one of its two windows.
+type sampling struct {
+	*site
+	now    int64
+	track  track
+	window int
+	voters []*witness
+}
+
+func (v sampling) crosses(bad, n float64) bool { return v.site.crosses(v.track, v.window, bad, n) }
+
 // pooled are the samples of all voters, each weighted so that none outweighs the rest.
 type pooled struct {
 	bad, n  float64
@@ -168,13 +180,13 @@ type pooled struct {
 	weights []float64
 }
 
-func (s *site) pool(now int64, c breaker.Class, t track, window int, voters []*witness) pooled {
-	p := pooled{weights: make([]float64, len(voters))}
-	samples := make([]int64, len(voters))
-	least := s.endpoint.spec.Breaker.MinSamples / int64(2*quorum(len(voters))) // a slip or two is no failing
-	for i, w := range voters {
-		bad, n := w.counts(now, c, t, window)
-		if samples[i] = n; n >= least && s.crosses(t, window, float64(bad), float64(n)) {
+func (v sampling) pool(c breaker.Class) pooled {
+	p := pooled{weights: make([]float64, len(v.voters))}
+	samples := make([]int64, len(v.voters))
+	least := v.endpoint.spec.Breaker.MinSamples / int64(2*quorum(len(v.voters))) // a slip or two is no failing
+	for i, w := range v.voters {
+		bad, n := v.counts(w, c)
+		if samples[i] = n; n >= least && v.crosses(float64(bad), float64(n)) {
 			p.failing++
 		}
 	}
@@ -184,38 +196,38 @@ func (s *site) pool(now int64, c breaker.Class, t track, window int, voters []*w
 			p.weights[i] = float64(min(n, limit)) / float64(n)
 		}
 	}
-	p.bad, p.n = weigh(now, c, t, window, voters, p.weights)
+	p.bad, p.n = v.weigh(c, p.weights)
 	return p
 }
 
 // weigh sums one class of the voters' samples.
-func weigh(now int64, c breaker.Class, t track, window int, voters []*witness, weights []float64) (bad, n float64) {
-	for i, w := range voters {
-		b, all := w.counts(now, c, t, window)
+func (v sampling) weigh(c breaker.Class, weights []float64) (bad, n float64) {
+	for i, w := range v.voters {
+		b, all := v.counts(w, c)
 		bad += float64(weights[i] * float64(b))
 		n += float64(weights[i] * float64(all))
 	}
 	return bad, n
 }
 
-func (w *witness) counts(now int64, c breaker.Class, t track, window int) (bad, n int64) {
+func (v sampling) counts(w *witness, c breaker.Class) (bad, n int64) {
 	if w.lanes[c] == nil {
 		return 0, 0
 	}
-	ok, bad := w.lanes[c].windows[t][window].Counts(now)
+	ok, bad := w.lanes[c].windows[v.track][v.window].Counts(v.now)
 	return bad, ok + bad
 }
 
 // narrowest is the class with the fewest samples that crosses while all that is outside it
 // is well; else the class that crossed.
-func (s *site) narrowest(now int64, c breaker.Class, t track, window int, voters []*witness, p pooled) breaker.Class {
+func (v sampling) narrowest(c breaker.Class, p pooled) breaker.Class {
 	best, fewest := c, p.n
-	allBad, all := weigh(now, breaker.Any, t, window, voters, p.weights)
-	least := max(float64(s.endpoint.spec.Breaker.MinSamples/2), 1)
+	allBad, all := v.weigh(breaker.Any, p.weights)
+	least := max(float64(v.endpoint.spec.Breaker.MinSamples/2), 1)
 	for d := breaker.Stream; d < breaker.Classes; d++ {
-		bad, n := weigh(now, d, t, window, voters, p.weights)
-		well := all-n >= least && !s.crosses(t, window, 2*(allBad-bad), all-n)
-		if d != c && well && n <= fewest && n > 0 && s.crosses(t, window, bad, n) {
+		bad, n := v.weigh(d, p.weights)
+		well := all-n >= least && !v.crosses(2*(allBad-bad), all-n)
+		if d != c && well && n <= fewest && n > 0 && v.crosses(bad, n) {
 			best, fewest = d, n
 		}
 	}

@@ -91,7 +91,7 @@ func (f *Fleet) willing(now int64, e *endpoint, w *word) (best []*leaf) {
 	least := unwilling
 	for _, name := range f.inRoster() {
 		l := f.leaves[name]
-		if l.silent || l.gone > 0 || !w.everywhere && l.locality != w.locality {
+		if l.silent || l.gone > 0 || !w.in(l.locality) {
 			continue
 		}
 		rank := f.suits(now, e, w, l)

@@ -128,6 +128,14 @@ func newLane(p *breaker.Policy) *lane {
 	return l
 }
 
+func (l *lane) subtract(part *lane) {
+	for t := range l.windows {
+		for i := range l.windows[t] {
+			l.windows[t][i].Subtract(&part.windows[t][i])
+		}
+	}
+}
+
 // countsOf is what a row says to each track: well, badly.
 func countsOf(r *route.Row) [tracks][2]uint32 {
 	return [tracks][2]uint32{
@@ -251,11 +259,7 @@ func (s *site) renew(now int64, c breaker.Class) {
 	}
 	for _, w := range s.witnesses {
 		if all, part := w.lanes[breaker.Any], w.lanes[c]; all != nil && part != nil {
-			for t := range all.windows {
-				for i := range all.windows[t] {
-					all.windows[t][i].Subtract(&part.windows[t][i])
-				}
-			}
+			all.subtract(part)
 			s.look(now, w, breaker.Any)
 		}
 		for d := breaker.Stream; d < breaker.Classes; d++ {

@@ -16,11 +16,17 @@ const (
 	wordKept   = 60 * minute
 )
 
-// word is the fleet's word on one class of an endpoint, in one locality or everywhere.
-type word struct {
+// scope is one class, in one locality or everywhere.
+type scope struct {
 	class      breaker.Class
 	everywhere bool
 	locality   string
+}
+
+// word is the fleet's word on a scope of an endpoint.
+type word struct {
+	scope
+	comeback
 
 	state     route.FleetState
 	phase     breaker.Phase
@@ -31,7 +37,10 @@ type word struct {
 	steps     int    // how often the cooldown has doubled, plus one
 	openUntil int64
 	closedAt  int64
+}
 
+// comeback is how far a word's return has got: its permits, then its ramp.
+type comeback struct {
 	quietUntil int64 // no permits before: another leader's may be under way
 	good       int64
 	permits    []*permit
@@ -46,9 +55,11 @@ func (w *word) covers(v *word) bool {
 	return w.speaksOf(v.class, v.locality) && (w.everywhere || !v.everywhere)
 }
 
-func (w *word) speaksOf(c breaker.Class, locality string) bool {
-	return (w.class == breaker.Any || w.class == c) && (w.everywhere || w.locality == locality)
+func (s scope) speaksOf(c breaker.Class, locality string) bool {
+	return (s.class == breaker.Any || s.class == c) && s.in(locality)
 }
+
+func (s scope) in(locality string) bool { return s.everywhere || s.locality == locality }
 
 func (w *word) compare(v *word) int {
 	return cmp.Or(cmp.Compare(w.class, v.class), -cmp.Compare(bit(w.everywhere), bit(v.everywhere)), cmp.Compare(w.locality, v.locality))
@@ -65,7 +76,7 @@ func (e *endpoint) word(c breaker.Class, locality string, everywhere bool) *word
 	if everywhere {
 		locality = ""
 	}
-	w := &word{class: c, locality: locality, everywhere: everywhere}
+	w := &word{scope: scope{c, everywhere, locality}}
 	i, ok := slices.BinarySearchFunc(e.words, w, (*word).compare)
 	if !ok {
 		e.words = slices.Insert(e.words, i, w)
@@ -156,12 +167,10 @@ func (f *Fleet) trip(now int64, e *endpoint, w *word, found finding) {
 	for _, v := range e.words {
 		switch {
 		case v == w:
-		case w.covers(v):
-			if v.state != route.FleetClosed {
-				w.steps = max(w.steps, v.steps-bit(v.holds()))
-				v.end(now)
-				f.tell(now, e, v, Event{Kind: Closed, Evidence: "a wider word took over"})
-			}
+		case w.covers(v) && v.state != route.FleetClosed:
+			w.steps = max(w.steps, v.steps-bit(v.holds()))
+			v.end(now)
+			f.tell(now, e, v, Event{Kind: Closed, Evidence: "a wider word took over"})
 		case v.covers(w) && v.state == route.FleetRamp:
 			w.steps = max(w.steps, v.steps)
 		}
@@ -190,7 +199,7 @@ func (w *word) end(now int64) {
 // changed starts evidence afresh where a word began another round, and tells of it.
 func (f *Fleet) changed(now int64, e *endpoint, w *word, v Event) {
 	for _, s := range e.sites {
-		if (v.Kind == Opened || v.Kind == Ramping) && (w.everywhere || w.locality == s.locality) {
+		if (v.Kind == Opened || v.Kind == Ramping) && w.in(s.locality) {
 			s.renew(now, w.class)
 		}
 	}
@@ -232,7 +241,7 @@ func (f *Fleet) ramp(now int64, e *endpoint, w *word) {
 	w.state, w.round, w.cleared, w.permits = route.FleetRamp, e.round, e.round, nil
 	w.rampFrom, w.rampGood = now, 0
 	for _, s := range e.sites {
-		if w.everywhere || w.locality == s.locality {
+		if w.in(s.locality) {
 			s.recall(now)
 		}
 	}

@@ -13,8 +13,8 @@ import (
 	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
 )
 
-// defaultNamespace is what an empty namespace means: catalog_service.proto.
-const defaultNamespace = "default"
+// DefaultNamespace is what an empty namespace means: catalog_service.proto.
+const DefaultNamespace = "default"
 
 // Config is what the services call.
 type Config struct {
@@ -47,7 +47,7 @@ func Register(s *grpc.Server, c Config) {
 
 func namespace(name string) string {
 	if name == "" {
-		return defaultNamespace
+		return DefaultNamespace
 	}
 	return name
 }

@@ -50,7 +50,7 @@ func newWorld(t *testing.T) *world {
 	w := &world{store: st, with: func(*Live) {}}
 	server := grpc.NewServer(grpc.MaxRecvMsgSize(40 << 20))
 	Register(server, Config{
-		Store: st, Namespace: defaultNamespace, Version: "v1", Now: func() int64 { return now },
+		Store: st, Namespace: DefaultNamespace, Version: "v1", Now: func() int64 { return now },
 		Live: func() Live { return w.live(t) }, Leaves: func() []*pb.LeafState { return w.leaves },
 	})
 	listener := bufconn.Listen(1 << 20)
@@ -76,13 +76,13 @@ func newWorld(t *testing.T) *world {
 // live is what a replica would serve now.
 func (w *world) live(t *testing.T) Live {
 	ctx := context.Background()
-	head, err := w.store.Head(ctx, defaultNamespace)
+	head, err := w.store.Head(ctx, DefaultNamespace)
 	if err != nil {
 		t.Error(err)
 		return Live{}
 	}
 	live := Live{Head: head, Confirmed: time.Now()}
-	if live.Overrides, err = w.store.Overrides(ctx, defaultNamespace); err != nil {
+	if live.Overrides, err = w.store.Overrides(ctx, DefaultNamespace); err != nil {
 		t.Error(err)
 	}
 	entries := map[wire.Key]wire.Entry{}
@@ -96,7 +96,7 @@ func (w *world) live(t *testing.T) Live {
 		}
 		add(r, now)
 	}
-	_, content, err := w.store.Revision(ctx, defaultNamespace, head.GetServing())
+	_, content, err := w.store.Revision(ctx, DefaultNamespace, head.GetServing())
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		t.Error(err)
 	}

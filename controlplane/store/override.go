@@ -20,8 +20,8 @@ const (
 	Weight  = "weight"
 )
 
-// OverrideKind names what an override does; empty: nothing.
-func OverrideKind(o *pb.Override) string {
+// overrideKind names what an override does; empty: nothing.
+func overrideKind(o *pb.Override) string {
 	switch o.GetWhat().(type) {
 	case *pb.Override_Drain:
 		return Drain
@@ -41,7 +41,7 @@ func (s *Store) SetOverride(ctx context.Context, namespace string, o *pb.Overrid
 	if err != nil {
 		return nil, err
 	}
-	kind := OverrideKind(o)
+	kind := overrideKind(o)
 	if kind == "" || !nameForm.MatchString(o.GetEndpoint()) || o.GetDurationUs() < 0 {
 		return nil, fmt.Errorf("override %q of endpoint %q for %d µs: %w", kind, o.GetEndpoint(), o.GetDurationUs(), ErrInvalid)
 	}

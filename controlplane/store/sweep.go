@@ -35,7 +35,7 @@ func (s *Store) expire(ctx context.Context, k keys, now time.Time) error {
 		if !over(o) {
 			continue
 		}
-		r := Removal{Kind: OverrideKind(o.GetOverride()), Endpoint: o.GetOverride().GetEndpoint(), Actor: "pointsman", Reason: "it ran out"}
+		r := Removal{Kind: overrideKind(o.GetOverride()), Endpoint: o.GetOverride().GetEndpoint(), Actor: "pointsman", Reason: "it ran out"}
 		if _, err := s.remove(ctx, k, r, over); err != nil && !errors.Is(err, ErrNotFound) {
 			return err
 		}

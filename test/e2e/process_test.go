@@ -55,8 +55,9 @@ type process struct {
 	cmd   *exec.Cmd
 	ended chan struct{}
 
-	mu    sync.Mutex
-	lines []string // of stdout and stderr, the last ones
+	mu     sync.Mutex
+	lines  []string // of stdout and stderr, the last ones
+	broken string   // the first line that tells of a race or a panic
 }
 
 const (
@@ -68,7 +69,7 @@ const (
 func start(t *testing.T, name, program string, environ []string, args ...string) *process {
 	t.Helper()
 	p := &process{t: t, name: name, cmd: exec.Command(program, args...), ended: make(chan struct{})}
-	p.cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "POINTSMAN_") }), environ...)
+	p.cmd.Env = with(environ...)
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -81,12 +82,21 @@ func start(t *testing.T, name, program string, environ []string, args ...string)
 	go p.read(r)
 	t.Cleanup(func() {
 		p.kill()
+		lines := p.output()
+		if p.broken != "" {
+			t.Errorf("%s: %s", name, p.broken)
+		}
 		if t.Failed() {
-			lines := p.output()
 			t.Logf("--- %s\n%s", name, join(lines[max(0, len(lines)-shownLines):]))
 		}
 	})
 	return p
+}
+
+// with is this process's environment, but with these settings alone.
+func with(settings ...string) []string {
+	ours := func(v string) bool { return strings.HasPrefix(v, "POINTSMAN_") }
+	return append(slices.DeleteFunc(os.Environ(), ours), settings...)
 }
 
 func (p *process) read(r io.ReadCloser) {
@@ -100,6 +110,9 @@ func (p *process) read(r io.ReadCloser) {
 			p.lines = p.lines[1:]
 		}
 		p.lines = append(p.lines, lines.Text())
+		if p.broken == "" && (strings.Contains(lines.Text(), "DATA RACE") || strings.HasPrefix(lines.Text(), "panic:")) {
+			p.broken = lines.Text()
+		}
 		p.mu.Unlock()
 	}
 	_ = p.cmd.Wait() // the exit code says it
@@ -138,7 +151,7 @@ func cli(t *testing.T, addr string, args ...string) (code int, stdout, stderr st
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, filepath.Join(binaries, "pointsman"), args...)
-	cmd.Env = append(os.Environ(), "POINTSMAN_ADDR="+addr)
+	cmd.Env = with("POINTSMAN_ADDR=" + addr)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err := cmd.Run()

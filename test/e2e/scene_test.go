@@ -77,7 +77,7 @@ func (s *scene) caller(name, node string, workloads ...string) application {
 	s.t.Helper()
 	var hosts []string
 	for _, e := range s.endpoints {
-		hosts = append(hosts, strings.TrimSuffix(strings.TrimPrefix(e.URL(), "http://"), "/v1"))
+		hosts = append(hosts, e.Addr())
 	}
 	return startCaller(s.t, callerConfig{Name: name, Hosts: hosts, Parent: "unix://" + s.socket(node), Node: node,
 		StateDir: filepath.Join(s.dir, name), Workloads: workloads})
@@ -164,10 +164,10 @@ endpoint "%[1]s" {
 
 `
 
-// publish stores a catalog's folder and returns how long the command took.
-func (s *scene) publish(dir string, more ...string) {
+// publish stores a catalog's folder.
+func (s *scene) publish(dir string) {
 	s.t.Helper()
-	must(s.t, s.addr, append([]string{"catalog", "publish", dir}, more...)...)
+	must(s.t, s.addr, "catalog", "publish", dir)
 }
 
 // converge waits until every caller runs a revision and returns how long that took.

@@ -3,58 +3,31 @@
 package e2e
 
 import (
-	"fmt"
 	"math/rand/v2"
-	"strings"
+	"os"
+	"strconv"
 	"syscall"
 	"testing"
 	"time"
 )
 
-// suspend stops a process as if its machine had no time for it, and resume goes on.
-func (p *process) suspend() { p.cmd.Process.Signal(syscall.SIGSTOP) }
-func (p *process) resume()  { p.cmd.Process.Signal(syscall.SIGCONT) }
-
 // Whatever is killed, stopped and started again while operators publish, pin and drain: no
 // call fails, and in the end everybody runs what is published.
 func TestAStormOfRestartsFailsNoCall(t *testing.T) {
 	s, callers := threeCallers(t)
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	r := rand.New(rand.NewPCG(seed, 1))
-	nodes := []string{"n1", "n2"}
-	shapes := []string{s.serving("storm0", "a b", "b"), s.serving("storm1", "a", "a b"), s.serving("storm2", "b", "a")}
-	operate := func(args ...string) { cli(t, s.addr, args...) } // it may be refused while things are down
-	for end, n := time.Now().Add(25*time.Second), 0; time.Now().Before(end); n++ {
-		node := nodes[r.IntN(2)]
-		switch r.IntN(9) {
-		case 0:
-			s.control.kill()
-			time.Sleep(time.Duration(r.IntN(1500)) * time.Millisecond)
-			s.startControl()
-		case 1:
-			s.control.suspend()
-			time.Sleep(time.Duration(r.IntN(3000)) * time.Millisecond)
-			s.control.resume()
-		case 2:
-			s.agents[node].kill()
-			time.Sleep(time.Duration(r.IntN(1500)) * time.Millisecond)
-			s.startAgent(node)
-		case 3:
-			s.agents[node].suspend()
-			time.Sleep(time.Duration(r.IntN(3000)) * time.Millisecond)
-			s.agents[node].resume()
-		case 4, 5:
-			operate("catalog", "publish", shapes[n%3], "-message", fmt.Sprint("storm ", n))
-		case 6:
-			operate("catalog", "pin", "1", "-reason", "storm")
-		case 7:
-			operate("catalog", "unpin", "-reason", "storm")
-		case 8:
-			operate("endpoint", "drain", "b", "-for", "2s", "-reason", "storm")
+	seed := uint64(1) // STORM_SEED tries another
+	if text := os.Getenv("STORM_SEED"); text != "" {
+		var err error
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatal(err)
 		}
 	}
-	operate("catalog", "unpin", "-reason", "calm")
+	r := rand.New(rand.NewPCG(seed, 1))
+	shapes := []string{s.serving("storm0", "a b", "b"), s.serving("storm1", "a", "a b"), s.serving("storm2", "b", "a")}
+	for end, n := time.Now().Add(25*time.Second), 0; time.Now().Before(end); n++ {
+		s.disturb(r, shapes[n%len(shapes)])
+	}
+	s.operate("catalog", "unpin", "-reason", "calm")
 	s.publish(s.serving("calm", "b", "a"))
 	type head struct {
 		Published uint64 `json:",string"`
@@ -62,9 +35,45 @@ func TestAStormOfRestartsFailsNoCall(t *testing.T) {
 	now := answer[struct{ Head head }](t, must(t, s.addr, "status", "-json"))
 	s.converge(90*time.Second, now.Head.Published, callers...)
 	noneFailed(t, callers...)
-	for _, p := range []*process{s.control, s.agents["n1"], s.agents["n2"]} {
-		if log := join(p.output()); strings.Contains(log, "DATA RACE") || strings.Contains(log, "panic:") {
-			t.Errorf("%s:\n%s", p.name, log)
-		}
+}
+
+// disturb takes a process away for a while, or changes what is served.
+func (s *scene) disturb(r *rand.Rand, shape string) {
+	outage := func(down, up func(), most time.Duration) {
+		down()
+		time.Sleep(time.Duration(r.Int64N(int64(most))))
+		up()
+	}
+	node := []string{"n1", "n2"}[r.IntN(2)]
+	switch r.IntN(9) {
+	case 0:
+		outage(s.control.kill, s.startControl, 1500*time.Millisecond)
+	case 1:
+		outage(s.control.suspend, s.control.resume, 3*time.Second)
+	case 2:
+		outage(s.agents[node].kill, func() { s.startAgent(node) }, 1500*time.Millisecond)
+	case 3:
+		outage(s.agents[node].suspend, s.agents[node].resume, 3*time.Second)
+	case 4, 5:
+		s.operate("catalog", "publish", shape, "-message", "storm")
+	case 6:
+		s.operate("catalog", "pin", "1", "-reason", "storm")
+	case 7:
+		s.operate("catalog", "unpin", "-reason", "storm")
+	case 8:
+		s.operate("endpoint", "drain", "b", "-for", "2s", "-reason", "storm")
+	}
+}
+
+// operate runs a command that may be refused, in a storm.
+func (s *scene) operate(args ...string) { cli(s.t, s.addr, args...) }
+
+// suspend stops a process as if its machine had no time for it, and resume goes on.
+func (p *process) suspend() { p.signal(syscall.SIGSTOP) }
+func (p *process) resume()  { p.signal(syscall.SIGCONT) }
+
+func (p *process) signal(s syscall.Signal) {
+	if err := p.cmd.Process.Signal(s); err != nil {
+		p.t.Errorf("%s: %v: %v", p.name, s, err)
 	}
 }

@@ -70,7 +70,7 @@ func (e *Endpoint) arrive(violations []Violation) (Fault, time.Time, time.Durati
 	}
 	since := now.Sub(e.start)
 	for _, f := range e.faults {
-		if f.active(since) {
+		if f.Active(since) {
 			return f, now, since
 		}
 	}

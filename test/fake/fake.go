@@ -145,8 +145,11 @@ func New(config Config) (*Endpoint, error) {
 // Name is the configured one.
 func (e *Endpoint) Name() string { return e.config.Name }
 
+// Addr is its host and port.
+func (e *Endpoint) Addr() string { return e.listener.Addr().String() }
+
 // URL is the base URL that chat/completions is appended to.
-func (e *Endpoint) URL() string { return "http://" + e.listener.Addr().String() + "/v1" }
+func (e *Endpoint) URL() string { return "http://" + e.Addr() + "/v1" }
 
 // Close cuts every connection and returns when no request is being served any more.
 func (e *Endpoint) Close() error {

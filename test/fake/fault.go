@@ -45,7 +45,8 @@ type Fault struct {
 	Tokens   int           // Cut; 0: 4
 }
 
-func (f Fault) active(since time.Duration) bool {
+// Active says whether a request meets the fault that arrives so long after the timeline's start.
+func (f Fault) Active(since time.Duration) bool {
 	return since >= f.From && (f.To == 0 || since < f.To)
 }
 

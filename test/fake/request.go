@@ -111,7 +111,7 @@ func (q *chatRequest) needs() []string {
 	return needs
 }
 
-// violations are all reasons why this request should not have come here.
+// violationsOf are all reasons why this request should not have come here.
 func (e *Endpoint) violationsOf(header http.Header, q *chatRequest) []Violation {
 	var found []Violation
 	add := func(reason, format string, args ...any) {

@@ -115,7 +115,7 @@ policy "quick" {
     max           = 3
     retry_reserve = 30
     connect       = "1s"
-    first_token   = "2s"
+    first_token   = "5s"
     answer        = "20s"
     stall         = "5s"
     total         = "30s"

@@ -79,7 +79,6 @@ type tally struct {
 	callers  map[string]*CallerResult
 	open     map[string]int // endpoint and by → index in result.Breaker
 	recent   []try          // of the last seconds, for the live table
-	troubles []string
 }
 
 func newTally(faults map[string][]fake.Fault, ttftLimit time.Duration) *tally {
@@ -105,8 +104,8 @@ func (t *tally) start(at time.Time) {
 func (t *tally) trouble(text string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.troubles) < 10 {
-		t.troubles = append(t.troubles, text)
+	if len(t.result.Troubles) < 10 {
+		t.result.Troubles = append(t.result.Troubles, text)
 	}
 }
 
@@ -114,7 +113,7 @@ func (t *tally) trouble(text string) {
 func (t *tally) fault(endpoint string, at time.Time) (fake.Fault, bool) {
 	since := at.Sub(t.begin)
 	for _, f := range t.faults[endpoint] {
-		if since >= f.From && (f.To == 0 || since < f.To) {
+		if f.Active(since) {
 			return f, true
 		}
 	}
@@ -230,7 +229,7 @@ func (t *tally) finish(generation uint64, violations int) Result {
 	for endpoint, n := range t.tries {
 		r.Share[endpoint] = math.Round(1000*float64(n)/float64(total)) / 1000
 	}
-	r.TTFT, r.Troubles = quantiles(t.ttft), t.troubles
+	r.TTFT = quantiles(t.ttft)
 	for _, c := range t.callers {
 		r.Callers = append(r.Callers, *c)
 	}

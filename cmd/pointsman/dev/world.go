@@ -1,6 +1,7 @@
 package dev
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -109,7 +110,7 @@ func (w *world) socket() string { return filepath.Join(w.dir, "run", "agent.sock
 func (w *world) host(endpoint string) string {
 	for _, e := range w.fakes {
 		if e.Name() == endpoint {
-			return strings.TrimSuffix(strings.TrimPrefix(e.URL(), "http://"), "/v1")
+			return e.Addr()
 		}
 	}
 	return ""
@@ -175,7 +176,7 @@ func parseFaults(texts []string) (map[string][]fake.Fault, error) {
 		out[name] = append(out[name], f)
 	}
 	for _, name := range slices.Sorted(maps.Keys(out)) {
-		slices.SortFunc(out[name], func(a, b fake.Fault) int { return int(a.From - b.From) })
+		slices.SortFunc(out[name], func(a, b fake.Fault) int { return cmp.Compare(a.From, b.From) })
 	}
 	return out, errors.Join(errs...)
 }
