@@ -259,7 +259,7 @@ func TestWhatAnswersMayAndMayNotBe(t *testing.T) {
 		{"a bad key", say("401 No", json, `{}`), "a unauthorized, b served", "a unauthorized, b served"},
 		{"no money", say("402 Pay", json, `{}`), "a unauthorized, b served", "a unauthorized, b served"},
 		{"forbidden", say("403 No", html, page), "a unauthorized, b served", "a unauthorized, b served"},
-		{"no page", say("404 No", html, page), "a refused", "a refused"},
+		{"no page", say("404 No", html, page), "a missing, b served", "a missing, b served"},
 		{"no model", say("404 No", json, `{"error":{"message":"x","code":"model_not_found"}}`), "a missing, b served", "a missing, b served"},
 		{"the server's time-out", say("408 Late", html, page), "a faulted, b served", "a faulted, b served"},
 		{"a conflict", say("409 Conflict", json, `{}`), "a refused", "a refused"},

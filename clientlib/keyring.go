@@ -16,8 +16,11 @@ import (
 
 // Credential says what a credential's name in the catalog stands for in this process.
 type Credential struct {
-	From  string   // env:VARIABLE, file:/path or exec:/path argument…
-	Hosts []string // the only ones it is sent to: host or host:port, by TLS (but loopback); http://host[:port]: without too
+	From string // env:VARIABLE, file:/path or exec:/path argument…
+	// The only hosts it is sent to: host or host:port by TLS, where no port means 443;
+	// http://host[:port] without TLS too, where no port means 80. A loopback host needs
+	// no TLS, but its port.
+	Hosts []string
 }
 
 // The environment's way to say the same: names in upper case, - as _.
@@ -124,17 +127,26 @@ func parsePlaces(hosts []string) (places []place, _ error) {
 
 // usable is the gate of what this process can send to: by dialect, address and credential.
 func (k *keyring) usable(e *route.Endpoint) route.Reason {
+	reason, _ := k.check(e)
+	return reason
+}
+
+// check is usable with the cause, for people.
+func (k *keyring) check(e *route.Endpoint) (route.Reason, error) {
 	u, err := dialect.ChatURL(e.BaseURL)
-	if err != nil || !dialect.Supported(e.Dialect) {
-		return route.ReasonUnsupported
+	if err == nil {
+		_, err = hostOf(u)
 	}
-	if _, err := hostOf(u); err != nil {
-		return route.ReasonUnsupported
+	if err == nil && !dialect.Supported(e.Dialect) {
+		err = fmt.Errorf("dialect %q is not spoken by this version", e.Dialect)
 	}
-	if k.permits(e.Credential, u) != nil {
-		return route.ReasonCredential
+	if err != nil {
+		return route.ReasonUnsupported, err
 	}
-	return route.Pass
+	if err := k.permits(e.Credential, u); err != nil {
+		return route.ReasonCredential, err
+	}
+	return route.Pass, nil
 }
 
 // permits says why a credential, or with no name a request alone, may not go to u.
@@ -150,7 +162,7 @@ func (k *keyring) permits(name string, u *url.URL) error {
 	case !ok:
 		return fmt.Errorf("%w: %q is not mapped here", errCredential, name)
 	case !anyTakes(key.places, u):
-		return fmt.Errorf("%w: %q may not be sent to %s", errCredential, name, u.Host)
+		return fmt.Errorf("%w: %q may not be sent to %s: its hosts do not list that host and port", errCredential, name, u.Host)
 	}
 	return nil
 }

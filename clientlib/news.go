@@ -34,7 +34,8 @@ type news struct {
 	catalog  *route.Catalog
 	fleet    *route.Fleet
 	snapshot *route.Snapshot
-	told     string // the source last told of
+	told     string            // the source last told of
+	causes   map[string]string // why this process cannot send to an endpoint, as last told
 }
 
 func newNews(c *Client, l route.Local) *news {
@@ -83,6 +84,9 @@ func (n *news) adopt(source string, catalog *route.Catalog, fleet *route.Fleet) 
 		return err
 	}
 	first := n.snapshot == nil
+	if catalog != n.catalog {
+		n.tellUnsendable(catalog)
+	}
 	n.catalog, n.fleet, n.snapshot = catalog, fleet, snapshot
 	n.client.apply(snapshot)
 	if source != n.told {
@@ -116,6 +120,24 @@ func (n *news) tellUnusable(all []*pb.Unusable) {
 	for _, u := range all {
 		n.client.tell(Event{Kind: "unusable", At: time.Now(), Workload: u.GetWorkload(), Reason: u.GetReason()})
 	}
+}
+
+// tellUnsendable says which endpoints this process cannot send to, and why, once for each
+// cause.
+func (n *news) tellUnsendable(catalog *route.Catalog) {
+	causes := map[string]string{}
+	for i := range catalog.Endpoints {
+		e := &catalog.Endpoints[i]
+		_, err := n.client.keys.check(e)
+		if err == nil {
+			continue
+		}
+		causes[e.Name] = err.Error()
+		if n.causes[e.Name] != causes[e.Name] {
+			n.client.tell(Event{Kind: "unusable", At: time.Now(), Endpoint: e.Name, Reason: err.Error()})
+		}
+	}
+	n.causes = causes
 }
 
 // Grant is called by the link.

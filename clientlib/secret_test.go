@@ -218,3 +218,28 @@ func TestASecretNeverShowsItself(t *testing.T) {
 		}
 	}
 }
+
+// A credential that does not fit takes its endpoint out of every pool: that is told, with the cause.
+func TestAnEndpointThatCannotBeSentToIsToldWithItsCause(t *testing.T) {
+	t.Setenv("TEST_SECRET_one", "secret-one")
+	a, b := clienttest.Start("a"), clienttest.Start("b")
+	defer a.Close()
+	defer b.Close()
+	c := clienttest.Pool("chat", a, b)
+	c.Endpoints[0].BaseURL, c.Endpoints[0].Credential = "http://127.0.0.1:18002/v1", "one"
+	c.Endpoints[1].Credential = "other"
+	l := &listener{}
+	client := open(t, clientlib.Config{Catalog: c, Observer: l, Credentials: map[string]clientlib.Credential{
+		"one": {From: "env:TEST_SECRET_one", Hosts: []string{"127.0.0.1"}}, // no port: 443
+	}})
+	client.Close()
+	causes := map[string]string{}
+	for _, e := range l.events {
+		if e.Kind == "unusable" {
+			causes[e.Endpoint] += e.Reason
+		}
+	}
+	if !strings.Contains(causes["a"], `"one" may not be sent to 127.0.0.1:18002`) || !strings.Contains(causes["b"], `"other" is not mapped here`) {
+		t.Errorf("told %q", causes)
+	}
+}

@@ -46,7 +46,7 @@ func readFailure(body []byte) failure {
 	}
 	var flat failure
 	_ = json.Unmarshal(body, &nested)
-	if nested.Error.Message != "" || nested.Error.Type != "" || nested.Error.Code != nil {
+	if !nested.Error.none() {
 		return nested.Error
 	}
 	_ = json.Unmarshal(body, &flat) // older vLLM, SGLang
@@ -64,7 +64,7 @@ func (f failure) kind(status int) route.OutcomeKind {
 		return route.TooLong
 	case status == 429, status == 498: // 498: Groq's flex tier is full
 		return route.Limited
-	case status == 410, status == 404 && f.noModel():
+	case status == 410, status == 404 && (f.noModel() || f.none()): // the address is not of this API
 		return route.Missing
 	case client && f.filtered():
 		return route.Filtered
@@ -116,6 +116,9 @@ func (f failure) filtered() bool {
 	return f.is("content_policy_violation", "content_filter", "ResponsibleAIPolicyViolation") ||
 		f.says("usage policy", "content management policy")
 }
+
+// none says that the body was no error of this API.
+func (f failure) none() bool { return f.Message == "" && f.Type == "" && f.Code == nil }
 
 func (f failure) noModel() bool {
 	return f.is("model_not_found", "NotFoundError", "DeploymentNotFound")
