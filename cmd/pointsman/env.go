@@ -3,6 +3,7 @@ package main
 import (
 	"io"
 	"os"
+	"os/user"
 	"strings"
 	"time"
 
@@ -66,7 +67,13 @@ func (e *env) address() string {
 
 // user is who acts, as the environment says; the control plane records the connection's identity too.
 func (e *env) user() string {
-	return e.lookup("USER", e.lookup("LOGNAME", ""))
+	if name := e.lookup("USER", e.lookup("LOGNAME", "")); name != "" {
+		return name
+	}
+	if u, err := user.Current(); err == nil {
+		return u.Username
+	}
+	return ""
 }
 
 // interactive tells whether somebody can be asked.

@@ -10,6 +10,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/pointsman/pointsman/cmd/daemon"
 )
 
 // run is the whole program: it returns the exit code.
@@ -52,6 +54,7 @@ Exit codes: 0 done, 1 findings or an error, 2 wrong usage, 3 somebody else publi
 
 Environment: POINTSMAN_ADDR, POINTSMAN_TOKEN_FILE and POINTSMAN_NAMESPACE stand for -addr, -token-file and -namespace;
 POINTSMAN_VAR_name sets a variable of the catalog.`,
+		Version:       daemon.Version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {

@@ -36,7 +36,7 @@ type Config struct {
 func (c Config) Check() error {
 	switch {
 	case len(c.Endpoints) == 0 && c.DataDir == "":
-		return errors.New("neither etcd endpoints nor a data directory")
+		return errors.New("neither etcd endpoints nor a data directory: give -etcd-endpoints or -data-dir")
 	case len(c.Endpoints) > 0 && c.DataDir != "":
 		return errors.New("both etcd endpoints and a data directory: choose one")
 	}

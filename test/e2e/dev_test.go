@@ -34,8 +34,9 @@ func TestDevAvoidsAFault(t *testing.T) {
 				args = append(args, "-trace", trace)
 			}
 			began := time.Now()
-			r := answer[devResult](t, runDev(t, args...))
-			t.Logf("%+v in %v", r, time.Since(began))
+			text := runDev(t, args...)
+			r := answer[devResult](t, text)
+			t.Logf("%s in %v", text, time.Since(began))
 			if r.Failed != 0 || r.Violations != 0 || r.Served == 0 || r.Served+r.Shed != r.Requests {
 				t.Errorf("%d requests: %d served, %d failed, %d violations", r.Requests, r.Served, r.Failed, r.Violations)
 			}

@@ -1,7 +1,6 @@
 # What `pointsman dev` publishes: three servers of one's own, and a hosted one that
-# serves when they cannot. Addresses are those of the fakes that it starts.
-
-variable "urls" {}
+# serves when they cannot. Their addresses, local.urls, are in addresses.hcl: those of the
+# fakes that it starts.
 
 
 model "open-70b" {
@@ -42,22 +41,22 @@ model "hosted-xl" {
 
 provider "rack-a" {
   dialect  = "vllm"
-  base_url = var.urls["gpu-a"]
+  base_url = local.urls["gpu-a"]
 }
 
 provider "rack-b" {
   dialect  = "vllm"
-  base_url = var.urls["gpu-b"]
+  base_url = local.urls["gpu-b"]
 }
 
 provider "rack-c" {
   dialect  = "vllm"
-  base_url = var.urls["gpu-c"]
+  base_url = local.urls["gpu-c"]
 }
 
 provider "cloud" {
   dialect  = "openai"
-  base_url = var.urls["cloud"]
+  base_url = local.urls["cloud"]
 }
 
 endpoint "gpu-a" {

@@ -1,6 +1,7 @@
 package dev
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -16,10 +17,17 @@ import (
 )
 
 func TestTheExampleCatalogIsValidAndKeepsTheTTFTLimit(t *testing.T) {
-	r := catalog.Compile(&pb.Sources{
-		Files:     []*pb.SourceFile{{Name: "catalog.hcl", Content: exampleCatalog}},
-		Variables: []*pb.Variable{{Name: "urls", Value: `{gpu-a = "http://127.0.0.1:1/v1", gpu-b = "http://127.0.0.1:2/v1", gpu-c = "http://127.0.0.1:3/v1", cloud = "http://127.0.0.1:4/v1"}`}},
-	}, catalog.Options{Now: time.Date(2026, 11, 29, 0, 0, 0, 0, time.UTC)})
+	urls := map[string]string{}
+	for i, m := range machines(1) {
+		urls[m.Name] = fmt.Sprintf("http://127.0.0.1:%d/v1", i+1)
+	}
+	src := sources(urls)
+	for _, f := range src.Files {
+		if formatted, _ := catalog.Format(f.Name, f.Content); string(formatted) != string(f.Content) {
+			t.Errorf("%s is not formatted", f.Name)
+		}
+	}
+	r := catalog.Compile(src, catalog.Options{Now: time.Date(2026, 11, 29, 0, 0, 0, 0, time.UTC)})
 	if len(r.Findings) > 0 {
 		t.Fatalf("findings: %v", r.Findings)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -53,8 +54,16 @@ func table(w *world, c *caller, t *tally, now time.Time) string {
 			e.Counts().InFlight, first, breakers[name], fault)
 	}
 	tw.Flush()
-	fmt.Fprintf(&b, "\nIn another terminal: pointsman status · pointsman explain chat · pointsman endpoint drain gpu-a -reason trying\nInterrupt to stop.\n")
+	fmt.Fprintf(&b, "\nIn another terminal: %[1]s status, %[1]s explain chat, %[1]s endpoint drain gpu-a -reason trying\nInterrupt to stop.\n", program())
 	return b.String()
+}
+
+// program is how this program is called again: `go run` leaves none behind.
+func program() string {
+	if strings.Contains(os.Args[0], "go-build") {
+		return "go run ./cmd/pointsman"
+	}
+	return os.Args[0]
 }
 
 // progress is what was counted so far.

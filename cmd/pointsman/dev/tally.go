@@ -14,6 +14,9 @@ import (
 // before an attempt at the faulty endpoint counts as late.
 const reaction = 1500 * time.Millisecond
 
+// maxTimes bounds the times to first token that quantiles are taken of: the latest.
+const maxTimes = 1 << 18
+
 // Result is what a run measured.
 type Result struct {
 	Requests   int                `json:"requests"`
@@ -128,6 +131,9 @@ func (t *tally) attempt(a try) {
 		t.result.Retried++
 	}
 	if a.ttft > 0 {
+		if len(t.ttft) == maxTimes {
+			t.ttft = append(t.ttft[:0], t.ttft[maxTimes/2:]...)
+		}
 		t.ttft = append(t.ttft, ms(a.ttft))
 	}
 	t.remember(a)

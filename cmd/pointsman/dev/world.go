@@ -129,17 +129,28 @@ func (w *world) violations() (total int, reasons map[string]int) {
 	return total, reasons
 }
 
+// sources are the example catalog with the addresses of its endpoints.
+func sources(urls map[string]string) *pb.Sources {
+	var b strings.Builder
+	b.WriteString("locals {\n  urls = {\n")
+	for _, name := range slices.Sorted(maps.Keys(urls)) {
+		fmt.Fprintf(&b, "    %-5s = %q\n", name, urls[name])
+	}
+	b.WriteString("  }\n}\n")
+	return &pb.Sources{Files: []*pb.SourceFile{
+		{Name: "addresses.hcl", Content: []byte(b.String())},
+		{Name: "catalog.hcl", Content: exampleCatalog},
+	}}
+}
+
 // publish stores the example catalog as an operator would.
 func (w *world) publish(ctx context.Context) error {
-	var urls []string
+	urls := map[string]string{}
 	for _, e := range w.fakes {
-		urls = append(urls, fmt.Sprintf("%q = %q", e.Name(), e.URL()))
+		urls[e.Name()] = e.URL()
 	}
 	_, err := pb.NewCatalogServiceClient(w.conn).Publish(ctx, &pb.PublishRequest{
-		Sources: &pb.Sources{
-			Files:     []*pb.SourceFile{{Name: "catalog.hcl", Content: exampleCatalog}},
-			Variables: []*pb.Variable{{Name: "urls", Value: "{" + strings.Join(urls, ", ") + "}"}},
-		},
+		Sources: sources(urls),
 		AnyBase: true, Message: "the example of pointsman dev", Author: "dev",
 	}, grpc.WaitForReady(true))
 	if err != nil {
