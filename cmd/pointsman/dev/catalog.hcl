@@ -105,9 +105,9 @@ policy "quick" {
     failure_ratio = 0.5
     ttft_limit    = "800ms"
     cooldown      = "2s"
-    cooldown_max  = "4s"
+    cooldown_max  = "3s"
     probes        = 3
-    ramp          = "4s"
+    ramp          = "3s"
     max_ejected   = 0.5
   }
   attempts {
