@@ -6,7 +6,7 @@ endpoint "openai-gpt41" {
   apis        = ["openai.chat", "openai.responses"] # `adapters`: further ones, translated
   region      = "us"                                # a path: eu covers eu/west
   quotas      = [quota.openai-org]
-  credential  = "openai-${each.value}" # a name: see Credentials
+  credential  = "openai-${each.value}" # a name: docs/catalog.md, "Credentials are names"
   compliance  = ["zero-retention"]
   weight      = 100 # absent: 100 × learned speed; 0 drains
   concurrency = 200 # for the whole fleet; absent: unlimited, with a warning
