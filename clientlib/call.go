@@ -87,7 +87,7 @@ func (c *Client) begin(workload string, r Request, deadline int64) *call {
 }
 
 // Pick takes an attempt at once, or fails with a *ShedError that says when to try again.
-// It never waits. The caller sends, keeps to the limits, and ends the attempt:
+// It never waits. The caller sends, within limits of its own, and ends the attempt:
 //
 //	a, err := chat.Pick(clientlib.Request{Tenant: "acme", Input: 1200})
 //	if err != nil { … }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 	"time"
 
 	"github.com/pointsman/pointsman/clientlib/route"
@@ -25,7 +26,8 @@ const leafView = 1
 // Open starts a client and waits for a usable snapshot, or for the end of ctx. It asks
 // the parents first; when none has answered for 5 s it takes the last state of
 // StateDir, then Snapshot, Bootstrap and Catalog, and goes on asking. Without parents it
-// takes these at once. An event of kind "source" names the one in use. Close the client.
+// takes these at once. So give ctx more than 5 s. An event of kind "source" names the one in
+// use. Close the client.
 func Open(ctx context.Context, cfg Config) (*Client, error) {
 	if err := cfg.Check(); err != nil {
 		return nil, fmt.Errorf("open: %w", err)
@@ -77,7 +79,7 @@ func (c *Client) connect(cfg Config) (*uplink.Link, error) {
 	return uplink.New(uplink.Config{
 		Parents: cfg.Parents, Dial: cfg.Dial, Dir: cfg.StateDir, Now: c.clock.now, Observe: c.linked,
 		Hello: &pb.Hello{
-			Library: "go", Leaf: r.leaf, Node: r.node, Locality: r.locality, Incarnation: r.incarnation,
+			Library: "go", LibraryVersion: version(), Leaf: r.leaf, Node: r.node, Locality: r.locality, Incarnation: r.incarnation,
 			Subscribe: &pb.Subscribe{View: leafView, All: sel.All, Workloads: sel.Workloads},
 		},
 	}, c.news)
@@ -194,4 +196,23 @@ func (c *Client) close() {
 	if c.idle != nil {
 		c.idle.CloseIdleConnections()
 	}
+}
+
+const module = "github.com/pointsman/pointsman"
+
+// version is this library's, as the program was built with it.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	if info.Main.Path == module {
+		return info.Main.Version
+	}
+	for _, d := range info.Deps {
+		if d.Path == module {
+			return d.Version
+		}
+	}
+	return ""
 }

@@ -61,7 +61,7 @@ func newCatalogTag(e *env) *cobra.Command {
 	var drop bool
 	cmd := &cobra.Command{
 		Use:   "tag NAME REVISION | tag -delete NAME",
-		Short: "Name a revision, which also keeps it for ever",
+		Short: "Name a revision",
 		Example: `  pointsman catalog tag stable 12
   pointsman catalog tag -delete stable`,
 		Args: takes(1, 2),

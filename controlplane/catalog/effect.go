@@ -37,6 +37,9 @@ var notRun = []struct {
 		return first("endpoint.", ".adapters", s.endpoints, func(e *pb.Endpoint) bool { return len(e.Adapters) > 0 })
 	}},
 	{"tool", func(s *set) string { return first("tool.", "", s.tools, func(*pb.Tool) bool { return true }) }},
+	{"identities", func(s *set) string {
+		return first("tenant.", ".identities", s.tenants, func(t *pb.Tenant) bool { return len(t.Identities) > 0 })
+	}},
 	{"priority", func(s *set) string {
 		return first("tenant.", ".priority", s.tenants, func(t *pb.Tenant) bool { return t.Priority != defaultPriority })
 	}},

@@ -10,6 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
 	"github.com/pointsman/pointsman/test/fake"
 )
 
@@ -57,6 +61,17 @@ func (s *scene) startControl() {
 		code, _, _ := cli(s.t, s.addr, "status")
 		return code == 0
 	})
+}
+
+// admin calls the control plane as the command line does.
+func (s *scene) admin() pb.CatalogServiceClient {
+	s.t.Helper()
+	conn, err := grpc.NewClient(s.addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { conn.Close() })
+	return pb.NewCatalogServiceClient(conn)
 }
 
 // startAgent starts the agent of a node; its state outlives it.
