@@ -230,7 +230,9 @@ func (r Result) Text() string {
 		fmt.Fprintf(&b, "breaker  %s by %s: opened after %d ms and %d failures, %s\n", o.Endpoint, o.By, o.OpenedAfterMS, o.FailuresBeforeOpen, closed)
 	}
 	for _, c := range r.Callers {
-		fmt.Fprintf(&b, "%-8s %d attempts at a faulty endpoint, %d late\n", c.Name, c.Hits, c.Late)
+		if c.Hits > 0 {
+			fmt.Fprintf(&b, "%-8s %d attempts at a faulty endpoint, %d of them when it should have known\n", c.Name, c.Hits, c.Late)
+		}
 	}
 	return b.String()
 }
