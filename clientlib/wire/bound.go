@@ -19,7 +19,7 @@ const Other = "(other)"
 // Bound keeps a report within most bytes: the least busy rows become one, and it says so.
 func Bound(r *pb.LeafReport, most int) {
 	over := proto.Size(r) - most
-	if over <= 0 {
+	if over <= 0 || len(r.Rows) == 0 {
 		return
 	}
 	slices.SortStableFunc(r.Rows, func(a, b *pb.Row) int { return cmp.Compare(busy(b), busy(a)) })

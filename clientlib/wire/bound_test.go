@@ -53,7 +53,7 @@ func TestASmallReportStaysAsItIs(t *testing.T) {
 func TestAReportOfNothingButVotesIsLeftToItsReader(t *testing.T) {
 	r := &pb.LeafReport{Leaf: "l", Votes: []*pb.Vote{{Endpoint: "e"}}}
 	Bound(r, 1)
-	if len(r.Votes) != 1 {
-		t.Error("a vote was dropped")
+	if len(r.Votes) != 1 || len(r.Rows) > 0 || r.Merged {
+		t.Errorf("%d votes, %d rows, merged %v: want it as it was", len(r.Votes), len(r.Rows), r.Merged)
 	}
 }
