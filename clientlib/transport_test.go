@@ -367,7 +367,7 @@ func TestNoRedirectIsFollowed(t *testing.T) {
 
 func TestWhatCannotBeServedSaysWhy(t *testing.T) {
 	tenants := func(_ *rig, c *route.Catalog, _ *clientlib.Config) {
-		c.Tenants = []route.Tenant{{Name: "acme", Workloads: []string{"*"}, Concurrency: route.Absent}, {Name: "poor", Concurrency: route.Absent}}
+		c.Tenants = []route.Tenant{{Name: "acme", Workloads: []string{"*"}, Caps: route.NoCaps()}, {Name: "poor", Caps: route.NoCaps()}}
 	}
 	drained := func(_ *rig, c *route.Catalog, _ *clientlib.Config) {
 		for _, e := range c.Endpoints {
@@ -430,7 +430,7 @@ func TestALimitedPoolSaysWhenToComeBack(t *testing.T) {
 
 func TestTheTenantOfAContext(t *testing.T) {
 	r := setUp(t, func(_ *rig, c *route.Catalog, _ *clientlib.Config) {
-		c.Tenants = []route.Tenant{{Name: "acme", Workloads: []string{"chat"}, Concurrency: route.Absent}}
+		c.Tenants = []route.Tenant{{Name: "acme", Workloads: []string{"chat"}, Caps: route.NoCaps()}}
 	})
 	resp, err := r.post(clientlib.WithTenant(t.Context(), "acme"), plain)
 	if err != nil || resp.StatusCode != 200 {

@@ -12,6 +12,7 @@ type Catalog struct {
 	Endpoints []Endpoint
 	Workloads []Workload
 	Tenants   []Tenant // none declared: one, "default", entitled to all
+	Quotas    []Quota
 	Overrides []Override
 }
 
@@ -50,7 +51,29 @@ type Endpoint struct {
 	Price           money.Price
 	Weight          int64 // Absent: 100 × learned speed; 0 drains
 	Concurrency     int64 // for the whole fleet; Absent: unlimited
+	Retires         int64 // µs since 1970, UTC; 0: never
+	Capacity        Capacity
 	Breaker         breaker.Policy
+}
+
+// Capacity holds cold values of a self-hosted endpoint; 0: unknown.
+type Capacity struct {
+	Slots      int64
+	PrefillTPS int64 // tokens a second
+	TPOT       int64 // µs an output token
+}
+
+// Quota is one limit of one account, shared by the endpoints that name it. Limits are a
+// minute's; Absent: none.
+type Quota struct {
+	Name     string
+	Requests int64
+	Tokens   int64
+	Input    int64 // tokens
+	Output   int64 // tokens
+	Daily    int64 // requests a day
+	Fixed    bool  // a window that resets, not a bucket that refills
+	Hold     bool  // a process that is cut off keeps what it had
 }
 
 // Workload is what callers ask for by name.
@@ -62,10 +85,32 @@ type Workload struct {
 	Tiers           []Tier
 	Strategy        Strategy
 	MoneyPerMS      money.Nano // 0: pure latency
+	Affinity        Affinity
 	Attempts        Attempts
 	Whole           bool // hold a stream to its end, so that a cut can be answered elsewhere
 	FilterElsewhere bool // a content filter's refusal is tried elsewhere
+	EscalateQuality bool // what a validator refused is tried one tier further, once
+	EscalateContext bool // what was too long is
 }
+
+// Affinity keeps requests of one key at one endpoint, by rule median: until the endpoint
+// is Slack times worse than the pool's median.
+type Affinity struct {
+	On    AffinityOn
+	Slack float64
+}
+
+// AffinityOn says what makes the key, beside tenant and workload. Its values are stable.
+type AffinityOn uint8
+
+// The keys.
+const (
+	AffinityNone AffinityOn = iota
+	AffinityPrefix
+	AffinitySession
+	AffinityTenant
+	affinities
+)
 
 // Contract is what every endpoint of a workload must meet.
 type Contract struct {
@@ -92,10 +137,18 @@ const (
 	P2C
 	LeastLoaded
 	Weighted
+	LeastTokens
+	WeightedLeastLatency
+	LatencyWeighted
+	QuotaAware
+	RoundRobin
+	Hash
 	strategies
 )
 
-var strategyNames = [strategies]string{"none", "p2c", "least_loaded", "weighted"}
+var strategyNames = [strategies]string{
+	"none", "p2c", "least_loaded", "weighted", "least_tokens", "weighted_least_latency", "latency_weighted", "quota_aware", "round_robin", "hash",
+}
 
 func (s Strategy) String() string {
 	if s < strategies {
@@ -119,11 +172,51 @@ type Attempts struct {
 
 // Tenant is whom work is for.
 type Tenant struct {
-	Name        string
-	Workloads   []string // "*": all
-	Regions     []string // none: any; narrows every contract
-	Compliance  []string
-	Concurrency int64 // Absent: no cap
+	Name         string
+	Workloads    []string // "*": all
+	Regions      []string // none: any; narrows every contract
+	Compliance   []string
+	Priority     Priority
+	Caps         Caps
+	Budget       Budget
+	Reservations []Reservation
+}
+
+// Priority decides who is shed first. Its values are stable.
+type Priority uint8
+
+// The priorities, highest first.
+const (
+	PriorityInteractive Priority = iota
+	PriorityStandard
+	PriorityBatch
+	priorities
+)
+
+// Caps bound what one tenant takes of all endpoints. Absent: no cap.
+type Caps struct {
+	Concurrency int64
+	Requests    int64 // a minute
+	Tokens      int64 // a minute
+}
+
+// NoCaps caps nothing.
+func NoCaps() Caps { return Caps{Absent, Absent, Absent} }
+
+// Budget bounds what a tenant spends in a day or month, UTC.
+type Budget struct {
+	Has      bool
+	Limit    money.Nano
+	PerMonth bool
+	Warn     float64 // part of the limit from which an event tells, 0 to 1
+	Cheapest bool    // exhausted, the cheapest endpoints serve on; else nothing does
+}
+
+// Reservation is a part of a quota that is kept for one tenant. Absent: nothing is.
+type Reservation struct {
+	Quota    string
+	Requests int64 // a minute
+	Tokens   int64 // a minute
 }
 
 // Override is an operator's word on one endpoint, on top of any revision.

@@ -20,6 +20,8 @@ type Request struct {
 	Tenant    string // empty: "default"
 	API       string // what the caller sends; empty: any of the workload's
 	Needs     []string
+	Session   string // for affinity
+	Prefix    string // for affinity: how the prompt begins
 	Stream    bool
 	Input     int64 // tokens
 	MaxOutput int64 // tokens; 0: not said

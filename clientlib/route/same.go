@@ -16,7 +16,7 @@ func (e *Endpoint) same(o *Endpoint) bool {
 		slices.Equal(e.APIs, o.APIs) && slices.Equal(e.Capabilities, o.Capabilities) && slices.Equal(e.Compliance, o.Compliance) &&
 		e.Region == o.Region && e.Credential == o.Credential && slices.Equal(e.Quotas, o.Quotas) &&
 		e.ContextWindow == o.ContextWindow && e.MaxOutputTokens == o.MaxOutputTokens && samePrice(&e.Price, &o.Price) &&
-		e.Weight == o.Weight && e.Concurrency == o.Concurrency && e.Breaker == o.Breaker
+		e.Weight == o.Weight && e.Concurrency == o.Concurrency && e.Retires == o.Retires && e.Capacity == o.Capacity && e.Breaker == o.Breaker
 }
 
 func samePrice(p, o *money.Price) bool {
@@ -27,8 +27,9 @@ func samePrice(p, o *money.Price) bool {
 func (w *Workload) same(o *Workload) bool {
 	return w.Name == o.Name && w.Unusable == o.Unusable && slices.Equal(w.APIs, o.APIs) &&
 		w.Contract.same(&o.Contract) && slices.EqualFunc(w.Tiers, o.Tiers, Tier.same) &&
-		w.Strategy == o.Strategy && w.MoneyPerMS == o.MoneyPerMS && w.Attempts == o.Attempts &&
-		w.Whole == o.Whole && w.FilterElsewhere == o.FilterElsewhere
+		w.Strategy == o.Strategy && w.MoneyPerMS == o.MoneyPerMS && w.Affinity == o.Affinity && w.Attempts == o.Attempts &&
+		w.Whole == o.Whole && w.FilterElsewhere == o.FilterElsewhere &&
+		w.EscalateQuality == o.EscalateQuality && w.EscalateContext == o.EscalateContext
 }
 
 func (c *Contract) same(o *Contract) bool {

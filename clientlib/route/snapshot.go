@@ -8,6 +8,7 @@ import (
 type Local struct {
 	Locality string
 	Usable   func(*Endpoint) Reason // nil: all are
+	Wall     int64                  // µs since 1970, UTC, when the core's clock is 0
 }
 
 // Snapshot is a catalog and a fleet overlay compiled together. It never changes.

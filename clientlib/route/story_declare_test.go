@@ -19,7 +19,7 @@ func (s *stage) declare(a args) bool {
 		replace(&s.catalog.Workloads, s.workload(a), func(w route.Workload) string { return w.Name })
 	case "tenant":
 		replace(&s.catalog.Tenants, route.Tenant{
-			Name: a.word(1), Workloads: a.list("workloads"), Regions: a.list("regions"), Compliance: a.list("compliance"), Concurrency: route.Absent,
+			Name: a.word(1), Workloads: a.list("workloads"), Regions: a.list("regions"), Compliance: a.list("compliance"), Caps: route.NoCaps(),
 		}, func(t route.Tenant) string { return t.Name })
 	case "override":
 		s.catalog.Overrides = append(s.catalog.Overrides, override(a))

@@ -97,16 +97,16 @@ func (d *decoded) tenantsInto(c *route.Catalog) {
 		t := d.tenants[r.key.Name]
 		c.Tenants = append(c.Tenants, route.Tenant{
 			Name: r.key.Name, Workloads: t.GetWorkloads(), Regions: t.GetRegions(), Compliance: t.GetCompliance(),
-			Concurrency: given(limits(t).Concurrency),
+			Caps: caps(t.GetCaps()),
 		})
 	}
 }
 
-func limits(t *pb.Tenant) *pb.Caps {
-	if c := t.GetCaps(); c != nil {
-		return c
+func caps(c *pb.Caps) route.Caps {
+	if c == nil {
+		c = &pb.Caps{}
 	}
-	return &pb.Caps{}
+	return route.Caps{Concurrency: given(c.Concurrency), Requests: given(c.RequestsPerMinute), Tokens: given(c.TokensPerMinute)}
 }
 
 func (d *decoded) workloadsInto(c *route.Catalog) []*pb.Unusable {

@@ -109,8 +109,8 @@ func TestCatalogJoinsAndResolves(t *testing.T) {
 			{Name: "fx", Tiers: []route.Tier{{Name: "all", Endpoints: []string{"b"}}}, Strategy: route.Weighted},
 		},
 		Tenants: []route.Tenant{
-			{Name: "acme", Workloads: []string{"chat"}, Concurrency: 5},
-			{Name: "every", Workloads: []string{"*"}, Concurrency: route.Absent},
+			{Name: "acme", Workloads: []string{"chat"}, Caps: route.Caps{Concurrency: 5, Requests: route.Absent, Tokens: route.Absent}},
+			{Name: "every", Workloads: []string{"*"}, Caps: route.NoCaps()},
 		},
 		Overrides: []route.Override{{Endpoint: "a", Drain: true, Weight: route.Absent, Until: 130}},
 	}
@@ -265,7 +265,7 @@ func TestATenantWithAFaultIsEntitledToNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []route.Tenant{{Name: "acme", Concurrency: route.Absent}, {Name: "every", Workloads: []string{"*"}, Concurrency: route.Absent}}
+	want := []route.Tenant{{Name: "acme", Caps: route.NoCaps()}, {Name: "every", Workloads: []string{"*"}, Caps: route.NoCaps()}}
 	if diff := cmp.Diff(want, got.Tenants); diff != "" {
 		t.Error(diff)
 	}
