@@ -16,12 +16,19 @@ type column struct {
 }
 
 // Build replaces the table. Shares below 0, and what is no number, count as 0.
-func (a *Alias) Build(shares []float64) {
+func (a *Alias) Build(shares []float64) { a.BuildOf(shares, nil) }
+
+// BuildOf is Build for a table that draws ids in place of indices.
+func (a *Alias) BuildOf(shares []float64, ids []int32) {
 	a.columns, a.part, a.stack = a.columns[:0], a.part[:0], a.stack[:0]
 	sum := 0.0
 	for i, share := range shares {
 		if share > 0 && share <= math.MaxFloat64 {
-			a.columns = append(a.columns, column{own: int32(i), alias: int32(i), coin: math.MaxUint32})
+			id := int32(i)
+			if ids != nil {
+				id = ids[i]
+			}
+			a.columns = append(a.columns, column{own: id, alias: id, coin: math.MaxUint32})
 			a.part = append(a.part, share)
 			a.stack = append(a.stack, 0)
 			sum += share
@@ -67,12 +74,12 @@ func coin(part float64) uint32 {
 func (a *Alias) Len() int { return len(a.columns) }
 
 // Pick maps two draws to an index. The table must not be empty.
-func (a *Alias) Pick(at, flip uint32) int {
+func (a *Alias) Pick(at, flip uint32) int32 {
 	c := &a.columns[Index(at, len(a.columns))]
 	if flip < c.coin {
-		return int(c.own)
+		return c.own
 	}
-	return int(c.alias)
+	return c.alias
 }
 
 // Column shows one column: an own index, below which coin it is drawn, and the other one.

@@ -3,6 +3,7 @@ package route
 import (
 	"errors"
 	"fmt"
+	"slices"
 )
 
 const (
@@ -28,14 +29,18 @@ type Call struct {
 	tried    [maxAttempts]*learned
 	excluded int
 
-	repeat  bool // the next attempt goes to the same endpoint, if it can
-	waiting bool
+	decided bool // what follows the last attempt, and not before until
 	until   int64
+	repeat  bool  // the next attempt goes to the same endpoint, if it can
 	larger  int64 // tokens that the window must hold after an endpoint's did not
+	from    int   // the first tier that it may use; above 0 once it has escalated
 }
 
 // Attempts is how many were sent.
 func (c *Call) Attempts() int { return int(c.attempts) }
+
+// Last is how the last attempt that ended did, as Settle judged it.
+func (c *Call) Last() Outcome { return c.last }
 
 func (c *Call) triedAt(l *learned) bool {
 	for _, t := range c.tried[:c.excluded] {
@@ -62,7 +67,8 @@ func (c *Call) deadline(w *Workload) int64 {
 	return d
 }
 
-// Next decides the call's next step. The seed is fresh chance.
+// Next decides the call's next step. The seed is fresh chance. A call that was shed may ask
+// again later: nothing was spent.
 func (r *Router) Next(now int64, seed uint32, c *Call) Step {
 	d := draws{seed: seed}
 	r.chance = chance{seed: seed}
@@ -74,14 +80,14 @@ func (r *Router) Next(now int64, seed uint32, c *Call) Step {
 	switch {
 	case c.attempts == 0:
 		c.hash = d.next()
-	case c.waiting && now < c.until:
-		return Step{Kind: Wait, Until: c.until}
-	case !c.waiting:
-		if step, stop := r.again(now, &d, w, c); stop {
-			return step
+	case !c.decided:
+		if why, ends := r.again(now, &d, w, c); ends {
+			return c.end(why, nil)
 		}
 	}
-	c.waiting = false
+	if now < c.until {
+		return Step{Kind: Wait, Until: c.until}
+	}
 	if now >= c.deadline(spec) {
 		return c.end(EndDeadline, nil)
 	}
@@ -105,51 +111,74 @@ func (r *Router) find(c *Call) (*work, error) {
 	return w, nil
 }
 
-// again decides whether a call whose attempt ended gets another one, and when.
-func (r *Router) again(now int64, d *draws, w *work, c *Call) (step Step, stop bool) {
-	spec := w.compiled.spec
-	if why, ends := c.ends(spec); ends {
-		return c.end(why, nil), true
+// again decides whether a call whose attempt ended gets another one, where, and when at
+// the earliest.
+func (r *Router) again(now int64, d *draws, w *work, c *Call) (why End, ends bool) {
+	if why, ends = c.ends(w.compiled); ends {
+		return why, true
 	}
 	if !r.affords(now, w, c) {
-		return c.end(EndBudget, nil), true // before it waits for nothing
+		return EndBudget, true // before it waits for nothing
 	}
-	c.repeat = c.repeats(now, spec)
+	deadline := c.deadline(w.compiled.spec)
+	c.repeat, c.until = c.repeats(now, w.compiled.spec), now
+	if c.pauses() {
+		pause := upTo(d.next(), min(backoffMost, backoffFirst<<min(c.attempts-1, 10)))
+		floor := c.floor(now)
+		if floor+pause >= deadline {
+			c.repeat, floor = false, now // elsewhere nothing was asked for
+		}
+		c.until = floor + pause
+	}
 	if !c.repeat {
 		c.exclude(c.at)
 	}
-	c.until = now
-	if floor, pause := c.pause(now); pause {
-		c.until = floor + upTo(d.next(), min(backoffMost, backoffFirst<<min(c.attempts-1, 10)))
-	}
-	if c.until >= c.deadline(spec) {
-		return c.end(EndDeadline, nil), true
-	}
-	c.waiting = c.until > now
-	return Step{Kind: Wait, Until: c.until}, c.waiting
+	c.decided = true
+	return EndDeadline, c.until >= deadline
 }
 
 // ends tells whether the last outcome was the call's last.
-func (c *Call) ends(w *Workload) (End, bool) {
+func (c *Call) ends(w *workload) (End, bool) {
+	further := true
 	switch c.last.Kind {
 	case Faulted, TimedOut, Limited, Unauthorized, Missing, Unsent:
 	case TooLong:
-		window := c.at.facts.endpoint.ContextWindow
-		if c.larger > 0 || window == 0 {
-			return EndDone, true
-		}
-		c.larger = window + 1
+		further = c.enlarge(w)
 	case Filtered:
-		if !w.FilterElsewhere {
-			return EndDone, true
-		}
+		further = w.spec.FilterElsewhere
+	case Invalid:
+		further = w.spec.EscalateQuality && c.escalate(w)
 	default:
-		return EndDone, true
+		further = false
 	}
-	if c.content && !w.Whole {
+	switch {
+	case !further:
+		return EndDone, true
+	case c.content && !w.spec.Whole:
 		return EndContent, true
 	}
-	return EndAttempts, c.attempts >= c.most(w)
+	return EndAttempts, c.attempts >= c.most(w.spec)
+}
+
+// enlarge asks for a larger window than the one that was too short, once; of a later tier
+// if the workload says so.
+func (c *Call) enlarge(w *workload) bool {
+	window := c.at.facts.endpoint.ContextWindow
+	if c.larger > 0 || window == 0 || w.spec.EscalateContext && c.from == 0 && !c.escalate(w) {
+		return false
+	}
+	c.larger = window + 1
+	return true
+}
+
+// escalate leaves the tier of the last attempt and those before it, once. An endpoint that
+// left the catalog since has no tier.
+func (c *Call) escalate(w *workload) bool {
+	if c.from > 0 || c.at.leftAt > 0 {
+		return false
+	}
+	c.from = 1 + slices.IndexFunc(w.tiers, func(t []int32) bool { return slices.Contains(t, c.at.place) })
+	return c.from > 0 && c.from < len(w.tiers)
 }
 
 // most is how many attempts the call gets.
@@ -185,20 +214,20 @@ func (c *Call) repeats(now int64, w *Workload) bool {
 	return c.last.Kind == Faulted
 }
 
-// pause tells whether to back off, and from when at the earliest.
-func (c *Call) pause(now int64) (floor int64, pause bool) {
-	switch c.last.Kind {
-	case Faulted, TimedOut, Limited:
-	default:
-		return now, false // load has no part in it
+// pauses tells whether to back off: not from what load has no part in.
+func (c *Call) pauses() bool {
+	return c.last.Kind == Faulted || c.last.Kind == TimedOut || c.last.Kind == Limited
+}
+
+// floor is where the back-off begins: what the endpoint asked for binds at that endpoint.
+func (c *Call) floor(now int64) int64 {
+	switch {
+	case !c.repeat:
+		return now
+	case c.last.Kind == Limited:
+		return max(now, c.at.quota.until)
 	}
-	if !c.repeat {
-		return now, true
-	}
-	if c.last.Kind == Limited {
-		return max(now, c.at.quota.until), true
-	}
-	return now + c.last.RetryAfter, true
+	return now + c.last.RetryAfter
 }
 
 // end is the step of a call that gets no further attempt.
@@ -213,40 +242,42 @@ func (r *Router) try(now int64, d *draws, w *work, c *Call) Step {
 		return c.shed(r.snapshot.static.forbid(w.compiled))
 	}
 	p := r.pool(now, w, &a)
-	m, probe := r.direct(now, w, p, c, false)
-	if m == nil {
-		m = r.same(now, p, c)
+	at, probe := r.direct(now, w, p, c, false)
+	if at == nowhere {
+		at = r.same(now, p, c)
 	}
-	if m == nil {
-		m = r.choose(now, d, p, c)
+	if at == nowhere {
+		at = r.choose(now, d, p, c)
 	}
-	if m == nil {
-		m, probe = r.direct(now, w, p, c, true)
+	if at == nowhere {
+		at, probe = r.direct(now, w, p, c, true)
 	}
-	if m == nil {
+	if at == nowhere {
 		return c.shed(r.explainShed(now, p, c))
 	}
-	if c.attempts > 0 {
-		if float64(c.deadline(w.compiled.spec)-now) <= r.expect(now, p, m, c.request.Input) {
-			r.waive(m.learned, probe)
+	if c.attempts > 0 { // a first attempt goes where it is fastest, even if that is expected to be too slow
+		if float64(c.deadline(w.compiled.spec)-now) <= r.expect(now, p, at, c.request.Input) {
+			r.waive(r.current[at], probe)
 			return c.end(EndDeadline, nil)
 		}
 		w.budget.tokens -= c.cost()
 	}
-	return r.send(now, p, m, c, probe)
+	c.decided = false
+	m := r.member(w, at)
+	return r.send(now, p, &m, c, probe)
 }
 
 // same is the endpoint of the last attempt, when it is its turn again and passes every gate.
-func (r *Router) same(now int64, p *pool, c *Call) *member {
+func (r *Router) same(now int64, p *pool, c *Call) int32 {
 	if !c.repeat {
-		return nil
+		return nowhere
 	}
-	if m := p.member(c.at); m != nil && m.share > 0 && r.gate(now, p, m, c) == Pass {
-		return m
+	if p.has(c.at) && r.states.shares[c.at.place] > 0 && r.gate(now, p, c.at.place, c) == Pass {
+		return c.at.place
 	}
 	c.repeat = false
 	c.exclude(c.at)
-	return nil
+	return nowhere
 }
 
 // shed is the step when nothing is left: of a call that had attempts, the last one's

@@ -61,9 +61,10 @@ func (r *Router) Explain(now int64, workload string, q Request) Explanation {
 	a, allowed := r.snapshot.static.ask(w.compiled, &c)
 	p := r.pool(now, w, &a)
 	x.Panic = p.panic
-	for _, t := range p.tiers {
+	for i := range p.tiers {
+		t := &p.tiers[i]
 		x.Tiers = append(x.Tiers, TierState{t.name, t.course.down, t.eligible})
-		r.explainTier(now, &x, p, &t, &c)
+		r.explainTier(now, &x, p, t, &c)
 	}
 	none := !slices.ContainsFunc(x.Candidates, func(c Candidate) bool { return c.Reason == Pass && c.Share > 0 })
 	switch {
@@ -90,12 +91,12 @@ func (r *Router) explainTier(now int64, x *Explanation, p *pool, t *tier, c *Cal
 			x.Candidates = append(x.Candidates, Candidate{Endpoint: l.endpoint, Tier: t.name, Reason: l.reason})
 		}
 	}
-	for i := t.from; i < t.to; i++ {
-		m := &p.members[i]
-		v := Candidate{Endpoint: m.name, Tier: t.name, Share: m.share, Load: m.load(now), Reason: r.gate(now, p, m, c)}
-		v.TTFT = int64(r.expect(now, p, m, c.request.Input))
-		if v.Reason == Pass && m.share > 0 {
-			v.Score = r.score(now, p, m, c)
+	for _, place := range p.places[t.from:t.to] {
+		l := r.current[place]
+		v := Candidate{Endpoint: l.name, Tier: t.name, Share: r.shareOf(now, p, place), Load: l.load(now), Reason: r.gate(now, p, place, c)}
+		v.TTFT = int64(r.expect(now, p, place, c.request.Input))
+		if v.Reason == Pass && v.Share > 0 {
+			v.Score = r.score(now, p, place, c)
 		}
 		x.Candidates = append(x.Candidates, v)
 	}
@@ -104,6 +105,7 @@ func (r *Router) explainTier(now int64, x *Explanation, p *pool, t *tier, c *Cal
 
 // Endpoints appends the state of every endpoint to buf, by name.
 func (r *Router) Endpoints(now int64, buf []EndpointState) []EndpointState {
+	r.pass(now)
 	for _, l := range r.current {
 		r.trips = l.breaker.Trips(r.trips[:0])
 		own := "closed"
@@ -117,7 +119,7 @@ func (r *Router) Endpoints(now int64, buf []EndpointState) []EndpointState {
 		}
 		buf = append(buf, EndpointState{
 			Name: l.name, Identity: l.identity, InFlight: l.inFlight, TTFT: int64(l.ttft.value),
-			Local: own, Fleet: l.fleet(now), Share: float64(l.baseShare(now) * l.word.factor(now, allClasses)),
+			Local: own, Fleet: l.fleet(now), Share: float64(float64(r.states.shares[l.place])*l.word.factor(now, allClasses)) / shareUnit,
 		})
 	}
 	return buf

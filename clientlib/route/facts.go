@@ -16,6 +16,7 @@ type facts struct {
 	apis         set
 	compliance   set
 	orders       orders
+	retiresAt    int64 // on the core's clock
 }
 
 // orders are the operators' overrides of one endpoint. Times are their ends.
@@ -51,7 +52,7 @@ func (o *orders) force(now int64) Forced {
 }
 
 // compileFacts returns facts in order of names. Those of prev stay where nothing changed.
-func compileFacts(prev, s *static, usable func(*Endpoint) Reason, f *faults) []*facts {
+func compileFacts(prev, s *static, l *Local, f *faults) []*facts {
 	c, seen := s.catalog, make(map[string]bool, len(s.catalog.Endpoints))
 	overrides := map[string]orders{}
 	for i := range c.Overrides {
@@ -63,12 +64,13 @@ func compileFacts(prev, s *static, usable func(*Endpoint) Reason, f *faults) []*
 	for i := range c.Endpoints {
 		e := &c.Endpoints[i]
 		f.unique("endpoints", seen, e.Name)
-		o, u := overrides[e.Name], answer(usable, e)
-		if was := prev.of(e.Name); was != nil && was.usable == u && was.orders == o && e.same(was.endpoint) {
+		o, u, at := overrides[e.Name], answer(l.Usable, e), e.retiresAt(l.Wall)
+		if was := prev.of(e.Name); was != nil && was.usable == u && was.orders == o && was.retiresAt == at && e.same(was.endpoint) {
 			all = append(all, was)
 		} else {
 			checkEndpoint(e, f)
 			all = append(all, compileEndpoint(*e, s.vocabulary, u, o))
+			all[i].retiresAt = at
 		}
 	}
 	slices.SortFunc(all, func(a, b *facts) int { return strings.Compare(a.endpoint.Name, b.endpoint.Name) })
@@ -83,6 +85,14 @@ func compileEndpoint(e Endpoint, v *vocabulary, usable Reason, o orders) *facts 
 		f.capabilities.add(streamBit) // a tool answers as it likes
 	}
 	return f
+}
+
+// retiresAt is when the endpoint retires on a clock whose 0 is at wall.
+func (e *Endpoint) retiresAt(wall int64) int64 {
+	if e.Retires == 0 {
+		return forever
+	}
+	return e.Retires - wall
 }
 
 func answer(usable func(*Endpoint) Reason, e *Endpoint) Reason {

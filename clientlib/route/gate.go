@@ -81,54 +81,33 @@ func (l *learned) heldBy(classes breaker.ClassSet) breaker.ClassSet {
 	return l.word.held &^ l.lost & classes
 }
 
-// stands is the gates that hold for every request of some classes: they make an endpoint
-// ineligible, where a full or limited one is not.
-func (l *learned) stands(now int64, classes breaker.ClassSet) standing {
-	o := &l.facts.orders
-	switch {
-	case now < o.drained:
-		return standing{reason: ReasonDrained}
-	case now < l.outUntil:
-		return standing{reason: ReasonRetired}
-	case now < l.credential.until:
-		return standing{reason: ReasonCredential}
-	}
-	switch o.force(now) {
-	case ForcedOpen:
-		return standing{reason: ReasonBreakerOpen}
-	case ForcedClosed:
-		return standing{}
-	}
-	own, soft := l.breaker.Refuses(classes)
-	fleet := l.heldBy(classes)
-	if !own && fleet == 0 {
-		return standing{}
-	}
-	soft = (!own || soft) && (fleet == 0 || fleet&^l.word.soft == 0)
-	return standing{reason: ReasonBreakerOpen, soft: soft}
-}
-
 // gate is every gate that time, load or the call itself moves.
-func (r *Router) gate(now int64, p *pool, m *member, c *Call) Reason {
-	if c.triedAt(m.learned) {
+func (r *Router) gate(now int64, p *pool, place int32, c *Call) Reason {
+	if c.excluded > 0 && c.triedAt(r.current[place]) {
 		return ReasonExcluded
 	}
-	if s := m.stands(now, p.ask.classes); s.reason != Pass && !(p.panic && s.soft) {
-		return s.reason
+	bits := r.states.bits[place]
+	if reason := (bits & p.mask).reason(); reason != Pass {
+		return reason
 	}
-	return r.limits(now, p, m)
+	if bits&stateLimited != 0 || p.slowest > 0 {
+		return r.limits(now, p, place)
+	}
+	return Pass
 }
 
 // limits is the gates that spill a request and do not take a tier down.
-func (r *Router) limits(now int64, p *pool, m *member) Reason {
-	limit := p.work.compiled.spec.Contract.MaxTTFT
-	if a := m.measured(); limit > 0 && a.n > 0 && now-a.at < staleLatency && a.value > float64(limit) {
-		return ReasonTooSlow
+func (r *Router) limits(now int64, p *pool, place int32) Reason {
+	l := r.current[place]
+	if p.slowest > 0 {
+		if a := r.measured(p.work, place); a.n > 0 && now-a.at < staleLatency && a.value > float64(p.slowest) {
+			return ReasonTooSlow
+		}
 	}
-	if now < m.quota.until {
+	if now < l.quota.until {
 		return ReasonQuotaCooldown
 	}
-	if n := m.facts.endpoint.Concurrency; n != Absent && m.load(now) >= float64(n) {
+	if n := l.facts.endpoint.Concurrency; n != Absent && l.load(now) >= float64(n) {
 		return ReasonConcurrency
 	}
 	return Pass

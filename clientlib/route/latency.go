@@ -1,5 +1,7 @@
 package route
 
+import "github.com/pointsman/pointsman/clientlib/route/window"
+
 const (
 	baseTTFT     = 200_000 // µs: E = 200 ms + κ·input
 	kappa        = 100     // µs a prompt token
@@ -7,6 +9,7 @@ const (
 	ownSamples   = 20      // from so many on a workload's own latency counts
 	firstOutput  = 500     // tokens predicted until a workload has an answer
 	staleLatency = 30 * second
+	latencyHalf  = 7 * second // of what was measured here
 )
 
 // prefill is E, the time to a first token that the input alone explains.
@@ -21,29 +24,45 @@ func expectation(input, output int64, stream bool) int64 {
 }
 
 // measured is the average time to first token, the workload's own once it has samples enough.
-func (m *member) measured() *average {
-	if m.tally.ttft.n >= ownSamples {
-		return &m.tally.ttft
+func (r *Router) measured(w *work, place int32) *average {
+	if t := w.tallies[place]; t != nil && t.ttft.n >= ownSamples {
+		return &t.ttft
 	}
-	return &m.ttft
+	return &r.current[place].ttft
 }
 
 // expect is the time to first token that one more request would see, in µs: what was
-// measured, else the pool's median, else what its input explains; and more when the oldest
-// unanswered attempt is late already.
-func (r *Router) expect(now int64, p *pool, m *member, input int64) float64 {
+// measured, the less of it the older it is; and more when the oldest unanswered attempt is
+// late already.
+func (r *Router) expect(now int64, p *pool, place int32, input int64) float64 {
 	e := float64(prefill(input))
-	t := e
-	if a := m.measured(); a.n > 0 {
-		t = a.value
-	} else if p.median > 0 {
-		t = p.median
+	a := r.measured(p.work, place)
+	trust := 0.0
+	if a.n > 0 {
+		trust = window.Decay(now-a.at, latencyHalf)
 	}
-	if m.oldest >= 0 {
-		s := &r.slots[m.oldest]
+	t := a.value
+	if trust < 1 {
+		neutral := r.neutral(now, p, place, e)
+		t = neutral + float64(trust*(a.value-neutral))
+	}
+	if l := r.current[place]; l.oldest >= 0 {
+		s := &r.slots[l.oldest]
 		t = max(t, float64(float64(now-s.started)/float64(s.expected))*e)
 	}
 	return t
+}
+
+// neutral is what is expected of an endpoint of which nothing is known here: what the fleet
+// sees of it, else the pool's median, else what the input explains.
+func (r *Router) neutral(now int64, p *pool, place int32, explained float64) float64 {
+	if w := r.current[place].word; w.fresh(now) && w.slowdown > 0 {
+		return float64(w.slowdown * explained)
+	}
+	if median := r.middle(now, p); median > 0 {
+		return median
+	}
+	return explained
 }
 
 // sample learns the latency of one attempt that was served: v as a time to first token.

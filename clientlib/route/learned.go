@@ -29,6 +29,7 @@ type learned struct {
 	suspect   bool  // in the router's list of those with trips
 	probeFrom int64 // Retry-After: no probe before
 	word      *word
+	others    float64          // the fleet's in flight less the own ones of then, when the word came
 	lost      breaker.ClassSet // held by a fleet that fell silent
 
 	refusals
@@ -109,11 +110,23 @@ func (r *ring) then(at int64) int64 {
 	return r.own[r.next] // 0 until the ring is full
 }
 
+// hear takes the fleet's word on the endpoint.
+func (l *learned) hear(w *word) {
+	l.word, l.others = w, 0
+	if w != nil {
+		l.others = max(0, w.inFlight-float64(l.ring.then(w.at)))
+	}
+}
+
 // load is the fleet's requests in flight as far as they are known: L̂.
 func (l *learned) load(now int64) float64 {
-	if !l.word.fresh(now) {
+	if l.others == 0 || !l.word.fresh(now) {
 		return float64(l.inFlight)
 	}
-	others := max(0, l.word.inFlight-float64(l.ring.then(l.word.at)))
-	return float64(l.inFlight) + float64(window.Decay(now-l.word.at, loadHalf)*others)
+	return float64(l.inFlight) + float64(window.Decay(now-l.word.at, loadHalf)*l.others)
+}
+
+// limited tells whether something of it may be used up.
+func (l *learned) limited(now int64, until *int64) bool {
+	return len(l.facts.endpoint.Quotas) > 0 || lasts(now, l.own.until, 1, until) != 0
 }

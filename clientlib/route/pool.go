@@ -15,27 +15,33 @@ type ask struct {
 	apis    set
 	window  int64 // tokens: a bucket
 	output  int64 // tokens: a bucket
-	policy  string
+	policy  int32 // of the tenant
 	classes breaker.ClassSet
+	from    int32 // tier: those before it are left out, after an escalation
+}
+
+// hash is where a pool of the ask is looked for first.
+func (a *ask) hash() uint32 {
+	h := a.needs[0] ^ a.needs[1]<<1 ^ a.apis[0]<<2 ^ a.apis[1]<<3 ^ uint64(a.window)<<5 ^ uint64(a.output)<<7
+	h ^= uint64(a.policy)<<11 ^ uint64(a.classes)<<13 ^ uint64(a.from)<<17
+	return uint32(h * 0x9E3779B97F4A7C15 >> 32)
 }
 
 // pool is the endpoints that can serve an ask, tier by tier.
 type pool struct {
 	static  *static // built for
-	overlay uint64  // refreshed for
-	changes uint64
-	dueAt   int64 // when time alone asks for a refresh
+	changes uint64  // refreshed for
+	dueAt   int64   // when time alone asks for a refresh
 	usedAt  int64
 
+	*roster
 	work    *work
 	ask     ask
-	members []member
 	tiers   []tier
-	seats   []int32 // by place of an endpoint: which member it is, from 1
-	left    []left  // those that a gate keeps out of it
-	panic   bool    // soft trips are ignored
-	median  float64
-	sumAt   int64 // when the median was taken
+	mask    state  // what refuses here
+	slowest int64  // of the contract, µs; 0: none
+	left    []left // those that a gate keeps out of it
+	panic   bool   // soft trips are ignored
 }
 
 type left struct {
@@ -44,34 +50,53 @@ type left struct {
 	reason   Reason
 }
 
-// member is one endpoint of a pool.
+// roster is the members of a pool, shared by all pools of a workload that have the same.
+type roster struct {
+	places  []int32 // of all tiers in turn, each by name
+	ends    []int   // of each tier in places
+	decks   []deck  // by tier, of all members
+	median  float64 // of what members measured
+	sumAt   int64   // when the median was taken
+	overlay uint64  // and for which snapshot
+}
+
+// deck draws places by share.
+type deck struct {
+	table  Alias
+	shares []int64 // as the table has them
+}
+
+// member is one endpoint that a call goes to.
 type member struct {
 	*learned
-	tally    *tally
-	base     float64 // configured share
-	share    float64 // with its ramp
-	drawn    float64 // as in the table
-	next     float64 // scratch
-	standing standing
+	tally *tally
+}
+
+func (r *Router) member(w *work, place int32) member {
+	if w.tallies[place] == nil {
+		w.tallies[place] = r.current[place].tally(w.compiled.spec.Name)
+	}
+	return member{r.current[place], w.tallies[place]}
 }
 
 // pool finds or builds the pool of an ask and brings it up to date.
 func (r *Router) pool(now int64, w *work, a *ask) *pool {
-	p := w.latest
+	p := w.recent[a.hash()%recentPools]
 	if p == nil || p.ask != *a {
 		p = r.poolOf(w, a)
 	}
-	p.usedAt, w.latest = now, p
+	p.usedAt = now
 	if p.static != r.snapshot.static {
 		r.build(p)
 	}
-	if p.overlay != r.overlay || p.changes != r.changes || now >= p.dueAt {
+	r.pass(now)
+	if p.changes != r.states.changes || now >= p.dueAt {
 		r.refresh(now, p)
 	}
 	return p
 }
 
-// poolOf is the pool of an ask that is not the latest, made when there is none.
+// poolOf is the pool of an ask that was not asked lately, made when there is none.
 func (r *Router) poolOf(w *work, a *ask) *pool {
 	p := w.pools[*a]
 	if p == nil {
@@ -80,6 +105,7 @@ func (r *Router) poolOf(w *work, a *ask) *pool {
 		w.pools[*a], w.list = p, append(w.list, p)
 		r.pools++
 	}
+	w.recent[a.hash()%recentPools] = p
 	return p
 }
 
@@ -97,10 +123,11 @@ func (r *Router) makeRoom() {
 			}
 		}
 	}
-	if from.latest == from.list[least] {
-		from.latest = nil
+	gone := from.list[least]
+	if at := gone.ask.hash() % recentPools; from.recent[at] == gone {
+		from.recent[at] = nil
 	}
-	delete(from.pools, from.list[least].ask)
+	delete(from.pools, gone.ask)
 	from.list = slices.Delete(from.list, least, least+1)
 	r.pools--
 }
@@ -108,43 +135,129 @@ func (r *Router) makeRoom() {
 // build fills a pool from the catalog; how its tiers fare stays.
 func (r *Router) build(p *pool) {
 	s, w := r.snapshot.static, p.work.compiled
+	r.seat(p.work)
 	was := p.tiers
-	*p = pool{work: p.work, ask: p.ask, usedAt: p.usedAt, panic: p.panic, static: s, seats: make([]int32, len(s.facts))}
-	p.members = make([]member, 0, w.size())
+	*p = pool{work: p.work, ask: p.ask, usedAt: p.usedAt, panic: p.panic, static: s, slowest: w.spec.Contract.MaxTTFT}
+	o := &roster{places: make([]int32, 0, w.size()), sumAt: -medianLast}
 	for i, places := range w.tiers {
-		t := tier{name: w.spec.Tiers[i].Name, from: len(p.members)}
+		t := tier{name: w.spec.Tiers[i].Name, from: len(o.places)}
 		for _, place := range places {
-			r.seat(p, place, t.name)
+			if reason := r.admits(p, place, i); reason != Pass {
+				p.left = append(p.left, left{s.facts[place].endpoint.Name, t.name, reason})
+				continue
+			}
+			o.places = append(o.places, place)
 		}
-		t.to = len(p.members)
+		t.to = len(o.places)
+		o.ends = append(o.ends, t.to)
 		if k := slices.IndexFunc(was, func(o tier) bool { return o.name == t.name }); k >= 0 {
 			t.course = was[k].course
 		}
 		p.tiers = append(p.tiers, t)
 	}
+	p.roster = p.work.share(s, o)
 }
 
-func (r *Router) seat(p *pool, place int32, tier string) {
+// admits is every static gate: the contract's, and what the ask needs.
+func (r *Router) admits(p *pool, place int32, tier int) Reason {
 	s, w := r.snapshot.static, p.work.compiled
-	f, l := s.facts[place], r.current[place]
-	reason := w.allows(f)
-	if reason == Pass {
-		reason = w.admits(f, &p.ask, s.policies[p.ask.policy])
+	if reason := w.allows(s.facts[place]); reason != Pass {
+		return reason
 	}
-	if reason != Pass {
-		p.left = append(p.left, left{l.name, tier, reason})
+	if reason := w.admits(s.facts[place], &p.ask, s.policies[p.ask.policy]); reason != Pass {
+		return reason
+	}
+	if tier < int(p.ask.from) {
+		return ReasonExcluded
+	}
+	return Pass
+}
+
+// share finds the same roster in another pool.
+func (w *work) share(s *static, o *roster) *roster {
+	for _, p := range w.list {
+		if p.static == s && p.roster != nil && slices.Equal(p.places, o.places) && slices.Equal(p.ends, o.ends) {
+			return p.roster
+		}
+	}
+	o.decks = make([]deck, len(o.ends))
+	return o
+}
+
+// seat makes room for the tallies of a new catalog's endpoints.
+func (r *Router) seat(w *work) {
+	if w.static == r.snapshot.static {
 		return
 	}
-	p.members = append(p.members, member{learned: l, tally: l.tally(w.spec.Name)})
-	if p.seats[place] == 0 {
-		p.seats[place] = int32(len(p.members))
+	w.static, w.tallies = r.snapshot.static, make([]*tally, len(r.current))
+	for _, places := range w.compiled.tiers {
+		for _, place := range places {
+			w.tallies[place] = r.current[place].tallies[w.compiled.spec.Name]
+		}
 	}
 }
 
-// member is the first of an endpoint, or nil.
-func (p *pool) member(l *learned) *member {
-	if l == nil || l.leftAt > 0 || p.seats[l.place] == 0 {
-		return nil
+// has tells whether an endpoint is a member.
+func (p *pool) has(l *learned) bool {
+	if l == nil || l.leftAt > 0 {
+		return false
 	}
-	return &p.members[p.seats[l.place]-1]
+	for i := range p.tiers {
+		if _, ok := slices.BinarySearch(p.places[p.tiers[i].from:p.tiers[i].to], l.place); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// deal builds a deck anew when a share left it by too much. Who is refused has none.
+func (r *Router) deal(k *deck, places []int32, refused state) {
+	moved := len(k.shares) != len(places)
+	next := r.dealt[:0]
+	for i, place := range places {
+		want := r.states.shares[place]
+		if r.states.bits[place]&refused != 0 {
+			want = 0
+		}
+		moved = moved || far(want, k.shares[i])
+		next = append(next, want)
+	}
+	r.dealt = next
+	if !moved {
+		return
+	}
+	k.shares = append(k.shares[:0], next...)
+	numbers := r.numbers[:0]
+	for _, share := range next {
+		numbers = append(numbers, float64(share))
+	}
+	r.numbers = numbers
+	k.table.BuildOf(numbers, places)
+}
+
+// far tells whether a share drifted by a twentieth or more.
+func far(want, had int64) bool {
+	return want != had && 20*max(want-had, had-want) >= had
+}
+
+// middle is the lower median of what members measured, without those that the fleet holds
+// open; 0 when none did.
+func (r *Router) middle(now int64, p *pool) float64 {
+	o := p.roster
+	if now-o.sumAt < medianLast && o.overlay == r.overlay {
+		return o.median
+	}
+	all := r.numbers[:0]
+	for _, place := range o.places {
+		if a := r.measured(p.work, place); a.n > 0 && r.current[place].heldBy(allClasses) == 0 {
+			all = append(all, a.value)
+		}
+	}
+	r.numbers = all
+	o.median, o.sumAt, o.overlay = 0, now, r.overlay
+	if len(all) > 0 {
+		slices.Sort(all)
+		o.median = all[(len(all)-1)/2]
+	}
+	return o.median
 }

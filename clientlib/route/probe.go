@@ -36,20 +36,19 @@ func (r *Router) Grant(now int64, p Permit) {
 
 // direct finds an open endpoint that is due a probe and lets this call be the one: a first
 // attempt with another one left and time enough, or any when nothing else is left.
-func (r *Router) direct(now int64, w *work, p *pool, c *Call, last bool) (*member, probe) {
+func (r *Router) direct(now int64, w *work, p *pool, c *Call, last bool) (int32, probe) {
 	if len(r.permits) == 0 && len(r.suspects) == 0 || !last && !r.spare(now, w, c) {
-		return nil, probe{}
+		return nowhere, probe{}
 	}
 	for i, permit := range r.permits {
 		if !last && now < permit.UseBy-yields && c.single(w.compiled.spec) {
 			continue
 		}
 		l := r.learned[key{permit.Endpoint, permit.Identity}]
-		m := r.probable(now, p, l, c)
-		if m != nil && !l.outdated(permit) && p.ask.classes&(1<<permit.Class) != 0 && (last || r.timeFor(now, w, p, m, c)) {
+		if r.probable(now, p, l, c) && !l.outdated(permit) && p.ask.classes&(1<<permit.Class) != 0 && (last || r.timeFor(now, w, p, l, c)) {
 			r.permits = slices.Delete(r.permits, i, i+1)
 			r.result(permit, ProbeStarted)
-			return m, probe{fleet: true, permit: permit}
+			return l.place, probe{fleet: true, permit: permit}
 		}
 	}
 	return r.suspected(now, w, p, c, last)
@@ -61,7 +60,7 @@ func (l *learned) outdated(p Permit) bool {
 }
 
 // suspected finds the next endpoint whose own half-open wants a probe.
-func (r *Router) suspected(now int64, w *work, p *pool, c *Call, last bool) (*member, probe) {
+func (r *Router) suspected(now int64, w *work, p *pool, c *Call, last bool) (int32, probe) {
 	n := len(r.suspects)
 	looks := n
 	if !last {
@@ -76,15 +75,14 @@ func (r *Router) suspected(now int64, w *work, p *pool, c *Call, last bool) (*me
 		if !last && now < l.breaker.Until(p.ask.classes)+yields && c.single(w.compiled.spec) {
 			continue
 		}
-		m := r.probable(now, p, l, c)
-		if m == nil || !last && !r.timeFor(now, w, p, m, c) {
+		if !r.probable(now, p, l, c) || !last && !r.timeFor(now, w, p, l, c) {
 			continue
 		}
 		if round, ok := l.breaker.Probe(now, p.ask.classes); ok {
-			return m, probe{local: true, round: round}
+			return l.place, probe{local: true, round: round}
 		}
 	}
-	return nil, probe{}
+	return nowhere, probe{}
 }
 
 // spare tells whether a bad probe would cost the call nothing but time: another attempt is
@@ -101,26 +99,18 @@ func (r *Router) spare(now int64, w *work, c *Call) bool {
 func (c *Call) single(w *Workload) bool { return c.most(w) == 1 && w.Attempts.Max > 1 }
 
 // timeFor tells whether a bad probe leaves the call time for another attempt.
-func (r *Router) timeFor(now int64, w *work, p *pool, m *member, c *Call) bool {
+func (r *Router) timeFor(now int64, w *work, p *pool, l *learned, c *Call) bool {
 	wait := w.compiled.spec.Attempts.FirstToken
-	if e := m.facts.endpoint; e.Breaker.TTFTLimit > 0 {
+	if e := l.facts.endpoint; e.Breaker.TTFTLimit > 0 {
 		wait = e.ttftLimit(c.request.Input)
 	}
-	return float64(c.deadline(w.compiled.spec)-now-wait) > r.expect(now, p, m, c.request.Input)
+	return float64(c.deadline(w.compiled.spec)-now-wait) > r.expect(now, p, l.place, c.request.Input)
 }
 
-// probable is a member that passes every gate but the breaker's.
-func (r *Router) probable(now int64, p *pool, l *learned, c *Call) *member {
-	m := p.member(l)
-	if m == nil {
-		return nil
-	}
-	reason := m.stands(now, p.ask.classes).reason
-	if m.base == 0 || c.triedAt(m.learned) || reason != Pass && reason != ReasonBreakerOpen ||
-		m.facts.orders.force(now) == ForcedOpen || r.limits(now, p, m) != Pass {
-		return nil
-	}
-	return m
+// probable tells whether a member passes every gate but the breaker's.
+func (r *Router) probable(now int64, p *pool, l *learned, c *Call) bool {
+	return p.has(l) && r.states.shares[l.place] > 0 && !c.triedAt(l) &&
+		r.states.bits[l.place]&stateShut == 0 && r.limits(now, p, l.place) == Pass
 }
 
 // verdict tells the fleet how its probe went, once: at the first token, or at the end when
@@ -162,7 +152,7 @@ func (r *Router) changed(now int64, l *learned, ch breaker.Change) {
 	if ch == (breaker.Change{}) {
 		return
 	}
-	r.changes++
+	r.touch(now, l)
 	r.urgent = true
 	r.trips = l.breaker.Trips(r.trips[:0])
 	for c := range breaker.Classes {

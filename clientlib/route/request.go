@@ -64,6 +64,7 @@ func (s *static) ask(w *workload, c *Call) (a ask, allowed bool) {
 	a.window = bucket(w.windows, max(q.Input+max(q.MaxOutput, 1), c.larger))
 	a.output = bucket(w.caps, q.MaxOutput)
 	a.classes = q.classes()
+	a.from = int32(c.from)
 	return a, allowed
 }
 
@@ -79,5 +80,5 @@ func (s *static) entitled(w *workload, name string) (*tenant, bool) {
 	if t == nil {
 		return nil, false
 	}
-	return t, slices.Contains(t.spec.Workloads, w.spec.Name) || slices.Contains(t.spec.Workloads, "*")
+	return t, t.may[w.spec.Name] || t.may["*"]
 }

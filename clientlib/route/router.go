@@ -24,11 +24,12 @@ import (
 type Router struct {
 	snapshot *Snapshot
 	overlay  uint64 // grows with each snapshot
-	changes  uint64 // grows when an endpoint's standing may have changed
 	chance   chance
 
 	learned map[key]*learned
-	current []*learned // as the snapshot's facts
+	current []*learned // by place: as the snapshot's facts
+	words   []*word    // by place: what current was told
+	states  states
 	works   map[string]*work
 	order   []*work          // by name
 	pools   int              // of all of them
@@ -40,6 +41,7 @@ type Router struct {
 
 	trips   []breaker.Trip // scratch
 	numbers []float64      // scratch
+	dealt   []int64        // scratch
 }
 
 // watched is what is not to be trusted now, and what may be sent there all the same.
@@ -71,10 +73,14 @@ type work struct {
 	compiled *workload
 	pools    map[ask]*pool
 	list     []*pool // as they were made
-	latest   *pool   // that a call asked for
+	recent   [recentPools]*pool
+	static   *static  // that the tallies are of
+	tallies  []*tally // by place; nil: not made yet
 	budget   budget
 	output   average // tokens of answers
 }
+
+const recentPools = 64 // that are found without the map, of a workload
 
 // NewRouter has no snapshot yet: every call fails until Apply.
 func NewRouter() *Router {
@@ -90,15 +96,23 @@ func (r *Router) Apply(now int64, s *Snapshot) {
 	if old == nil || old.static != s.static {
 		r.adopt(now, s.static)
 	}
-	r.held = r.held[:0]
-	for i, l := range r.current {
-		if w := s.words[i]; w != l.word {
-			l.word = w
-			r.tell(now, l)
+	for i, w := range s.words {
+		if w != r.words[i] {
+			r.words[i] = w
+			r.hear(now, r.current[i], w)
 		}
-		if l.heldBy(allClasses) != 0 {
-			r.held = append(r.held, l)
-		}
+	}
+}
+
+// hear takes the fleet's word on an endpoint.
+func (r *Router) hear(now int64, l *learned, w *word) {
+	l.hear(w)
+	was := slices.Index(r.held, l)
+	r.tell(now, l)
+	if holds := l.heldBy(allClasses) != 0; holds && was < 0 {
+		r.held = append(r.held, l)
+	} else if !holds && was >= 0 {
+		r.held = slices.Delete(r.held, was, was+1)
 	}
 }
 
@@ -116,9 +130,16 @@ func (r *Router) adopt(now int64, s *static) {
 			r.current = append(r.current, r.meet(f))
 		}
 	}
+	r.words, r.states = r.words[:0], states{make([]state, len(s.facts)), make([]int64, len(s.facts)), forever, r.states.changes + 1}
+	r.held = r.held[:0]
 	for i, l := range r.current {
 		l.leftAt, l.place = 0, int32(i)
 		l.uses(r.overlay)
+		r.words = append(r.words, l.word)
+		if l.heldBy(allClasses) != 0 {
+			r.held = append(r.held, l)
+		}
+		r.touch(now, l)
 	}
 	r.forget(now)
 	r.hire(now, s)
@@ -243,5 +264,5 @@ func (r *Router) tell(now int64, l *learned) {
 		}
 		r.changed(now, l, l.breaker.Fleet(now, r.chance.draw(), v))
 	}
-	r.changes++
+	r.touch(now, l)
 }

@@ -204,6 +204,7 @@ func (r *Router) cool(now int64, s *slot, after int64) {
 		r.event(Event{Kind: EventCooldown, At: now, Endpoint: s.endpoint.Name, Until: until})
 	}
 	h.until = until
+	r.touch(now, s.learned)
 }
 
 // out keeps what the provider will not have out until then, and tells of it once.
@@ -213,7 +214,7 @@ func (r *Router) out(now int64, until *int64, to int64, e Event) {
 	if !news {
 		return
 	}
-	r.changes++
+	r.states.movesAt = now // of all that share the credential
 	r.urgent = true
 	e.At, e.Until = now, *until
 	r.event(e)

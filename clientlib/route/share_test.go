@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"testing"
 )
 
@@ -99,40 +98,11 @@ func TestANewVocabularySharesNothing(t *testing.T) {
 	}
 }
 
-func TestCompileRefusesByFieldName(t *testing.T) {
-	many := small()
-	for i := range maxNames + 1 {
-		many.Endpoints[0].Compliance = append(many.Endpoints[0].Compliance, fmt.Sprint(i))
-	}
-	twice := small()
-	twice.Endpoints[1].Name = "e0"
-	override := small()
-	override.Overrides = []Override{{Endpoint: "e0", Weight: -2, Until: -1, Forced: 9}}
-	tenant := small()
-	tenant.Tenants = []Tenant{{}, {Name: "a"}, {Name: "a"}}
-	policy := small()
-	policy.Endpoints[3].Breaker.Cooldown = -1
-	for want, c := range map[string]*Catalog{
-		"more than 127 different":                    many,
-		`endpoints["e0"].name: empty or twice`:       twice,
-		`overrides["e0"].forced: 9 is not known`:     override,
-		`overrides["e0"].weight: -2`:                 override,
-		`overrides["e0"].until: -1`:                  override,
-		`tenants[""].name`:                           tenant,
-		`tenants["a"].name`:                          tenant,
-		`endpoints["e3"].breaker.cooldown: -1, want`: policy,
-	} {
-		if _, err := Compile(nil, c, nil, Local{}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %s", err, want)
-		}
-	}
-}
-
 func TestPoolsAreBounded(t *testing.T) {
 	c := small()
 	c.Workloads[0].Contract.Regions = nil
 	for i := range 3 * maxPools {
-		c.Tenants = append(c.Tenants, Tenant{Name: fmt.Sprint(i), Workloads: []string{"*"}, Regions: []string{fmt.Sprint(i)}})
+		c.Tenants = append(c.Tenants, Tenant{Name: fmt.Sprint(i), Workloads: []string{"*"}, Regions: []string{fmt.Sprint(i)}, Caps: NoCaps()})
 	}
 	r := NewRouter()
 	r.Apply(1, made(t, nil, c, nil))
@@ -180,15 +150,15 @@ func TestRegionsArePaths(t *testing.T) {
 }
 
 func TestLoadComparesTheFleetWithWhatWasOwnThen(t *testing.T) {
-	l := &learned{word: &word{at: 5 * second, inFlight: 10}}
+	l := &learned{}
 	for i := range int64(20) { // own: i from second i on; the ring keeps the last 16
 		l.ring.note(i*second+1, i)
 	}
+	l.hear(&word{at: 5 * second, inFlight: 10})
 	l.inFlight = 3
 	if got := l.load(5 * second); got != 3+10-4 { // the last note before 5 s says 4
 		t.Errorf("load %g", got)
 	}
-	l.word.at = 1 * second
 	if got := l.ring.then(second); got != 4 {
 		t.Errorf("before all notes: %d, want the oldest kept", got)
 	}

@@ -138,14 +138,13 @@ func (r *Router) explainShed(now int64, p *pool, c *Call) *ShedError {
 	for _, l := range p.left {
 		e.add(l.endpoint, l.reason)
 	}
-	for i := range p.members {
-		m := &p.members[i]
-		reason := r.gate(now, p, m, c)
+	for _, place := range p.places {
+		reason := r.gate(now, p, place, c)
 		if reason == Pass {
 			reason = ReasonDrained // by a share of 0
 		}
-		e.add(m.name, reason)
-		if at := r.retryAt(now, p, m, reason); at > 0 && (e.RetryAt == 0 || at < e.RetryAt) {
+		e.add(r.current[place].name, reason)
+		if at := r.retryAt(now, p, place, reason); at > 0 && (e.RetryAt == 0 || at < e.RetryAt) {
 			e.RetryAt = at
 		}
 	}
@@ -185,21 +184,21 @@ func (e *ShedError) kind() ShedKind {
 }
 
 // retryAt is when a gate may give another answer; 0: not by time.
-func (r *Router) retryAt(now int64, p *pool, m *member, reason Reason) int64 {
-	at := now + soon
+func (r *Router) retryAt(now int64, p *pool, place int32, reason Reason) int64 {
+	at, l := now+soon, r.current[place]
 	switch reason {
 	case ReasonBreakerOpen:
-		at = r.opensUntil(now, p, m)
+		at = l.opensUntil(now, p.ask.classes)
 	case ReasonQuotaCooldown:
-		at = m.quota.until
+		at = l.quota.until
 	case ReasonCredential:
-		at = m.credential.until
+		at = l.credential.until
 	case ReasonRetired:
-		at = m.outUntil
+		at = l.outUntil
 	case ReasonTooSlow:
-		at = m.measured().at + staleLatency
+		at = r.measured(p.work, place).at + staleLatency
 	case ReasonDrained:
-		at = m.facts.orders.drained
+		at = l.facts.orders.drained
 	case ReasonConcurrency:
 	default:
 		return 0
@@ -212,14 +211,14 @@ func (r *Router) retryAt(now int64, p *pool, m *member, reason Reason) int64 {
 
 // opensUntil is when the last of the words that refuse may end; what waits for a probe may
 // end any time.
-func (r *Router) opensUntil(now int64, p *pool, m *member) int64 {
-	if m.facts.orders.force(now) == ForcedOpen {
-		return m.facts.orders.forcedTo
+func (l *learned) opensUntil(now int64, classes breaker.ClassSet) int64 {
+	if l.facts.orders.force(now) == ForcedOpen {
+		return l.facts.orders.forcedTo
 	}
-	at := max(m.breaker.Until(p.ask.classes), m.probeFrom)
+	at := max(l.breaker.Until(classes), l.probeFrom)
 	for c := range breaker.Classes {
-		if m.heldBy(p.ask.classes&(1<<c)) != 0 {
-			at = max(at, m.word.until[c])
+		if l.heldBy(classes&(1<<c)) != 0 {
+			at = max(at, l.word.until[c])
 		}
 	}
 	if at <= now {

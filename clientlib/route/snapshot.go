@@ -27,13 +27,14 @@ type static struct {
 	index      map[string]int32 // of facts, by name
 	workloads  map[string]*workload
 	tenants    map[string]*tenant // none: all are the default one
-	policies   map[string]*tenant // by policy
+	policies   []*tenant          // by policy; the first is none
 }
 
 // tenant is what narrows every contract for one tenant.
 type tenant struct {
 	spec       *Tenant
-	policy     string // the same for tenants that may use the same endpoints
+	may        map[string]bool // by workload
+	policy     int32           // the same for tenants that may use the same endpoints
 	compliance set
 }
 
@@ -44,7 +45,7 @@ func Compile(prev *Snapshot, c *Catalog, f *Fleet, l Local) (*Snapshot, error) {
 	if prev != nil {
 		old = prev.static
 	}
-	st, err := compileStatic(old, c, l)
+	st, err := compileStatic(old, c, &l)
 	if err != nil {
 		return nil, err
 	}
@@ -53,8 +54,8 @@ func Compile(prev *Snapshot, c *Catalog, f *Fleet, l Local) (*Snapshot, error) {
 	return s, nil
 }
 
-func compileStatic(prev *static, c *Catalog, l Local) (*static, error) {
-	if prev != nil && prev.catalog == c && prev.usable(l.Usable) {
+func compileStatic(prev *static, c *Catalog, l *Local) (*static, error) {
+	if prev != nil && prev.catalog == c && prev.holds(l) {
 		return prev, nil
 	}
 	var f faults
@@ -62,7 +63,7 @@ func compileStatic(prev *static, c *Catalog, l Local) (*static, error) {
 	if prev != nil && !prev.vocabulary.equal(st.vocabulary) {
 		prev = nil // its sets mean something else
 	}
-	st.facts = compileFacts(prev, st, l.Usable, &f)
+	st.facts = compileFacts(prev, st, l, &f)
 	if !st.fits(prev) {
 		prev = nil
 		st.index = make(map[string]int32, len(st.facts))
@@ -103,10 +104,10 @@ func (s *static) fits(prev *static) bool {
 	return true
 }
 
-// usable tells whether this process can still use what it could.
-func (s *static) usable(usable func(*Endpoint) Reason) bool {
+// holds tells whether this process can still use what it could, and its clock is the same.
+func (s *static) holds(l *Local) bool {
 	for _, f := range s.facts {
-		if f.usable != answer(usable, f.endpoint) {
+		if f.usable != answer(l.Usable, f.endpoint) || f.retiresAt != f.endpoint.retiresAt(l.Wall) {
 			return false
 		}
 	}
@@ -116,13 +117,20 @@ func (s *static) usable(usable func(*Endpoint) Reason) bool {
 func (s *static) compileTenants(f *faults) {
 	c := s.catalog
 	checkTenants(c, f)
-	s.tenants, s.policies = map[string]*tenant{}, map[string]*tenant{}
+	s.tenants, s.policies = map[string]*tenant{}, []*tenant{nil}
+	known := map[string]int32{"|": 0}
 	for i := range c.Tenants {
-		t := &tenant{spec: &c.Tenants[i], compliance: s.vocabulary.compliance.set(c.Tenants[i].Compliance)}
-		if len(t.spec.Regions) > 0 || len(t.spec.Compliance) > 0 {
-			t.policy = strings.Join(t.spec.Regions, ",") + "|" + strings.Join(t.spec.Compliance, ",")
+		t := &tenant{spec: &c.Tenants[i], may: map[string]bool{}, compliance: s.vocabulary.compliance.set(c.Tenants[i].Compliance)}
+		for _, name := range t.spec.Workloads {
+			t.may[name] = true
 		}
-		s.tenants[t.spec.Name], s.policies[t.policy] = t, t
+		policy := strings.Join(t.spec.Regions, ",") + "|" + strings.Join(t.spec.Compliance, ",")
+		if _, ok := known[policy]; !ok {
+			known[policy] = int32(len(s.policies))
+			s.policies = append(s.policies, t)
+		}
+		t.policy = known[policy]
+		s.tenants[t.spec.Name] = t
 	}
 }
 

@@ -1,32 +1,35 @@
 package route
 
-const maxDraws = 8 // decision-core.md, Choosing
+const (
+	maxDraws = 8         // decision-core.md, Choosing
+	nowhere  = int32(-1) // no place
+)
 
-// choose finds a member: in the first tier that is open to the call and has one for it,
-// else in those that were passed over. Nil: nothing is left.
-func (r *Router) choose(now int64, d *draws, p *pool, c *Call) *member {
+// choose finds a place: in the first tier that is open to the call and has one for it,
+// else in those that were passed over.
+func (r *Router) choose(now int64, d *draws, p *pool, c *Call) int32 {
 	for _, open := range [...]bool{true, false} {
 		for i := range p.tiers {
-			t := &p.tiers[i]
-			if t.course.takes(now, c.hash) != open {
+			if p.tiers[i].course.takes(now, c.hash) != open {
 				continue
 			}
-			if m := r.balance(now, d, p, t, c); m != nil {
-				return m
+			if at := r.balance(now, d, p, i, c); at != nowhere {
+				return at
 			}
 		}
 	}
-	return nil
+	return nowhere
 }
 
 // balance draws inside one tier.
-func (r *Router) balance(now int64, d *draws, p *pool, t *tier, c *Call) *member {
+func (r *Router) balance(now int64, d *draws, p *pool, tier int, c *Call) int32 {
 	left := maxDraws
-	a := r.fetch(now, d, p, t, c, &left)
-	if a == nil || p.work.compiled.spec.Strategy == Weighted {
+	a := r.fetch(now, d, p, tier, c, &left)
+	strategy := p.work.compiled.spec.Strategy
+	if a == nowhere || strategy == Weighted {
 		return a
 	}
-	b := r.fetch(now, d, p, t, c, &left)
+	b := r.fetch(now, d, p, tier, c, &left)
 	if a == b {
 		return a
 	}
@@ -38,25 +41,33 @@ func (r *Router) balance(now int64, d *draws, p *pool, t *tier, c *Call) *member
 }
 
 // fetch draws by share until a member passes, else scans from a random offset.
-func (r *Router) fetch(now int64, d *draws, p *pool, t *tier, c *Call, left *int) *member {
-	for ; *left > 0 && t.table.Len() > 0; *left-- {
+func (r *Router) fetch(now int64, d *draws, p *pool, tier int, c *Call, left *int) int32 {
+	t, table := &p.tiers[tier], p.table(tier)
+	for ; *left > 0 && table.Len() > 0; *left-- {
 		at, flip := d.next(), d.next()
-		m := &p.members[t.from+t.table.Pick(at, flip)]
-		if r.gate(now, p, m, c) == Pass {
+		place := table.Pick(at, flip)
+		if r.gate(now, p, place, c) == Pass && r.accepts(now, d, p, t, place) {
 			*left--
-			return m
+			return place
 		}
 	}
 	n := t.to - t.from
 	if n == 0 {
-		return nil
+		return nowhere
 	}
 	offset := Index(d.next(), n)
 	for i := range n {
-		m := &p.members[t.from+(offset+i)%n]
-		if m.share > 0 && r.gate(now, p, m, c) == Pass {
-			return m
+		place := p.places[t.from+(offset+i)%n]
+		if r.states.shares[place] > 0 && r.gate(now, p, place, c) == Pass {
+			return place
 		}
 	}
-	return nil
+	return nowhere
+}
+
+// accepts takes a member that ramps as often as its factor says, so that tables need not
+// follow each step of a ramp. It draws only then.
+func (r *Router) accepts(now int64, d *draws, p *pool, t *tier, place int32) bool {
+	f := r.ramp(now, place, r.states.bits[place], p.ask.classes)
+	return f >= t.top || float64(d.next()) < float64(f/t.top)*(1<<32)
 }

@@ -30,6 +30,7 @@ func (r *Router) Tick(now int64) (next int64) {
 		return false
 	})
 	r.listen(now)
+	r.pass(now)
 	for _, w := range r.order {
 		for _, p := range w.list {
 			if p.static == r.snapshot.static && now >= p.dueAt && p.restless() {
@@ -38,11 +39,6 @@ func (r *Router) Tick(now int64) (next int64) {
 		}
 	}
 	return next
-}
-
-// restless pools have a tier to bring back though nobody may ask for it.
-func (p *pool) restless() bool {
-	return slices.ContainsFunc(p.tiers, func(t tier) bool { return t.course.down })
 }
 
 // watch looks at one attempt in flight.

@@ -10,6 +10,7 @@ const (
 	fullGate    = 50 // and before it ends
 	beforeFull  = 0.9
 	halfShare   = 0.5
+	knownFrom   = 3 // samples that a slowdown is known from (decision-core.md, g)
 	allClasses  = breaker.ClassSet(1<<breaker.Classes - 1)
 	anyClass    = breaker.ClassSet(1 << breaker.Any)
 	streamClass = breaker.ClassSet(1 << breaker.Stream)
@@ -22,6 +23,7 @@ type word struct {
 	at       int64
 	speed    float64 // 0: not learned
 	inFlight float64 // of all localities
+	slowdown float64 // time to first token by what the input explains; 0: not known
 	held     breaker.ClassSet
 	soft     breaker.ClassSet // of those held, by latency
 	ramping  breaker.ClassSet
@@ -39,7 +41,11 @@ type ramp struct {
 func compileWord(e *FleetEndpoint, locality string) word {
 	w := word{at: e.At, speed: e.Speed}
 	for i := range e.Loads {
-		w.inFlight += float64(e.Loads[i].InFlight)
+		f := &e.Loads[i]
+		w.inFlight += float64(f.InFlight)
+		if f.Locality == locality && f.SlowdownSamples >= knownFrom {
+			w.slowdown = f.Slowdown
+		}
 	}
 	for i := range e.Breakers {
 		b := &e.Breakers[i]
@@ -92,6 +98,9 @@ func (w *word) factor(now int64, classes breaker.ClassSet) float64 {
 	}
 	return least
 }
+
+// end is when the share has grown, whatever the successes.
+func (r *ramp) end() int64 { return r.from + 2*r.lasts + 1 }
 
 func (r *ramp) factor(now int64) float64 {
 	age := max(now-r.from, 0)
