@@ -242,15 +242,19 @@ func (r *Router) try(now int64, d *draws, w *work, c *Call) Step {
 		return c.shed(r.snapshot.static.forbid(w.compiled))
 	}
 	p := r.pool(now, w, &a)
+	r.choice = choice{work: w, call: c, now: now, seed: d.seed}
 	at, probe := r.direct(now, w, p, c, false)
 	if at == nowhere {
-		at = r.same(now, p, c)
+		at = r.choice.found(WaySame, r.same(now, p, c))
 	}
 	if at == nowhere {
 		at = r.choose(now, d, p, c)
 	}
 	if at == nowhere {
 		at, probe = r.direct(now, w, p, c, true)
+	}
+	if probe.on() {
+		r.choice.found(WayProbe, at)
 	}
 	if at == nowhere {
 		return c.shed(r.explainShed(now, p, c))

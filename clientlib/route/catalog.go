@@ -150,6 +150,9 @@ var strategyNames = [strategies]string{
 	"none", "p2c", "least_loaded", "weighted", "least_tokens", "weighted_least_latency", "latency_weighted", "quota_aware", "round_robin", "hash",
 }
 
+// Version grows whenever the strategy decides otherwise for the same inputs. Records name it.
+func (s Strategy) Version() uint8 { return 1 }
+
 func (s Strategy) String() string {
 	if s < strategies {
 		return strategyNames[s]

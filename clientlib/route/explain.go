@@ -96,7 +96,7 @@ func (r *Router) explainTier(now int64, x *Explanation, p *pool, t *tier, c *Cal
 		v := Candidate{Endpoint: l.name, Tier: t.name, Share: r.shareOf(now, p, place), Load: l.load(now), Reason: r.gate(now, p, place, c)}
 		v.TTFT = int64(r.expect(now, p, place, c.request.Input))
 		if v.Reason == Pass && v.Share > 0 {
-			v.Score = r.score(now, p, place, c)
+			v.Score = r.score(now, p, place, c, &trial{})
 		}
 		x.Candidates = append(x.Candidates, v)
 	}

@@ -39,6 +39,7 @@ type Router struct {
 	flights
 	outgoing
 
+	choice  choice         // of the latest Next
 	trips   []breaker.Trip // scratch
 	numbers []float64      // scratch
 	dealt   []int64        // scratch

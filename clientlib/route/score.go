@@ -2,38 +2,38 @@ package route
 
 import "github.com/pointsman/pointsman/clientlib/route/money"
 
-// inputs are what a score is made of. Records keep them.
-type inputs struct {
-	load  float64 // requests in flight over the fleet, as far as known
-	time  float64 // µs to a first token that one more request would see
-	price float64 // of this request, µs at the workload's exchange rate
-	share float64
+// Inputs are what a score is made of; those that the strategy does not ask for are 0.
+type Inputs struct {
+	Load  float64 // requests in flight over the fleet, as far as known
+	Time  float64 // µs to a first token that one more request would see
+	Price float64 // of this request, µs at the workload's exchange rate
+	Share float64
 }
 
 // score says how much one more request would cost; lower wins.
-func (s Strategy) score(in *inputs) float64 {
+func (s Strategy) score(in *Inputs) float64 {
 	switch s {
 	case LeastLoaded:
-		return (in.load + 1) / in.share
+		return (in.Load + 1) / in.Share
 	case WeightedLeastLatency:
-		return float64((in.load+1)*max(1, in.time/latencyUnit)) / in.share
+		return float64((in.Load+1)*max(1, in.Time/latencyUnit)) / in.Share
 	}
-	return float64((in.load+1)*in.time) + in.price
+	return float64((in.Load+1)*in.Time) + in.Price
 }
 
 const latencyUnit = 100_000 // µs, of weighted_least_latency (requirements.md, A3)
 
 // inputs of a place for a call.
-func (r *Router) inputs(now int64, p *pool, place int32, c *Call) inputs {
-	in := inputs{load: r.current[place].load(now)}
+func (r *Router) inputs(now int64, p *pool, place int32, c *Call) Inputs {
+	in := Inputs{Load: r.current[place].load(now)}
 	strategy := p.work.compiled.spec.Strategy
 	if strategy != LeastLoaded {
-		in.time = r.expect(now, p, place, c.request.Input)
+		in.Time = r.expect(now, p, place, c.request.Input)
 	}
 	if strategy != P2C {
-		in.share = r.shareOf(now, p, place)
+		in.Share = r.shareOf(now, p, place)
 	} else if p.work.compiled.spec.MoneyPerMS > 0 {
-		in.price = p.work.price(r.current[place].facts.endpoint, &c.request)
+		in.Price = p.work.price(r.current[place].facts.endpoint, &c.request)
 	}
 	return in
 }
@@ -44,9 +44,10 @@ func (r *Router) shareOf(now int64, p *pool, place int32) float64 {
 	return float64(f*float64(r.states.shares[place])) / shareUnit
 }
 
-func (r *Router) score(now int64, p *pool, place int32, c *Call) float64 {
-	in := r.inputs(now, p, place, c)
-	return p.work.compiled.spec.Strategy.score(&in)
+// score is a place's for a call; the trial keeps what it is made of.
+func (r *Router) score(now int64, p *pool, place int32, c *Call, t *trial) float64 {
+	t.place, t.Inputs = place, r.inputs(now, p, place, c)
+	return p.work.compiled.spec.Strategy.score(&t.Inputs)
 }
 
 // price is what this request would cost at an endpoint, in µs at the workload's exchange rate.

@@ -20,6 +20,8 @@ func (s *stage) ask(a args) string {
 		return fmt.Sprintln(s.router.Urgent())
 	case "explain":
 		return s.explain(a)
+	case "record":
+		return showRecord(&s.record)
 	case "endpoints":
 		out := ""
 		for _, e := range s.router.Endpoints(s.now, nil) {
@@ -92,6 +94,32 @@ func (s *stage) report() string {
 	for _, p := range r.Probes {
 		name := []string{"", "unused", "started", "good", "bad"}[p.Outcome]
 		out += fmt.Sprintf("probe %d %s %s round %d %s\n", p.Permit, p.Endpoint, className(p.Class), p.Round, name)
+	}
+	return out
+}
+
+// showRecord is a decision with the exact inputs of its scores.
+func showRecord(d *route.Record) string {
+	out := fmt.Sprintf("%v by %v/%d seed %d attempt %d revision %d: %s", d.Way, d.Strategy, d.StrategyVersion, d.Seed, d.Attempt, d.Revision, d.Endpoint())
+	for reason := range route.Reasons {
+		if d.Refused&(1<<reason) != 0 {
+			out += fmt.Sprintf(" refused %v", reason)
+		}
+	}
+	if d.Refusals > 0 {
+		out += fmt.Sprintf(" %d draws", d.Refusals)
+	}
+	out += "\n"
+	for i := range d.Drawn {
+		v := &d.Candidates[i]
+		out += fmt.Sprintf("  %s samples %d aged %dms row %dms", v.Endpoint, v.Samples, v.SampleAge, v.RowAge)
+		if d.Drawn == 2 {
+			out += fmt.Sprintf(" load %v time %v price %v share %v score %v", v.Load, v.Time, v.Price, v.Share, d.Score(int(i)))
+		}
+		out += "\n"
+	}
+	if d.Drawn == 2 && d.Score(0) == d.Score(1) {
+		out += fmt.Sprintf("  tie %d\n", d.Tie)
 	}
 	return out
 }

@@ -30,6 +30,7 @@ type stage struct {
 	snapshot *route.Snapshot
 	router   *route.Router
 	calls    map[string]*running
+	record   route.Record // of the last attempt
 }
 
 type running struct {
@@ -188,7 +189,10 @@ func (s *stage) next(a args) string {
 	case route.Fail:
 		return name + " fails: " + s.failure(step.Err) + "\n"
 	}
-	r.attempt = step.Attempt
+	r.attempt, s.record = step.Attempt, s.router.Decision()
+	if again, err := route.Replay(&s.record); err != nil || again != step.Endpoint.Name {
+		return fmt.Sprintf("%s to %s, but replayed to %q: %v\n", name, step.Endpoint.Name, again, err)
+	}
 	out := name + " to " + step.Endpoint.Name
 	if step.Probe {
 		out += " as a probe"

@@ -27,17 +27,25 @@ func (r *Router) balance(now int64, d *draws, p *pool, tier int, c *Call) int32 
 	a := r.fetch(now, d, p, tier, c, &left)
 	strategy := p.work.compiled.spec.Strategy
 	if a == nowhere || strategy == Weighted {
-		return a
+		return r.choice.found(WayDrawn, a)
 	}
 	b := r.fetch(now, d, p, tier, c, &left)
 	if a == b {
-		return a
+		return r.choice.found(WayDrawn, a)
 	}
-	sa, sb := r.score(now, p, a, c), r.score(now, p, b, c)
-	if sb < sa || sb == sa && d.next() >= 1<<31 {
-		return b
+	return r.compare(now, d, p, c, a, b)
+}
+
+// compare takes the better of two.
+func (r *Router) compare(now int64, d *draws, p *pool, c *Call, a, b int32) int32 {
+	h := &r.choice
+	h.way, h.drawn = WayDrawn, 2
+	sa, sb := r.score(now, p, a, c, &h.trials[0]), r.score(now, p, b, c, &h.trials[1])
+	if sa == sb {
+		h.tie = d.next()
 	}
-	return a
+	h.chosen = better(sa, sb, h.tie)
+	return h.trials[h.chosen].place
 }
 
 // fetch draws by share until a member passes, else scans from a random offset.
@@ -46,7 +54,9 @@ func (r *Router) fetch(now int64, d *draws, p *pool, tier int, c *Call, left *in
 	for ; *left > 0 && table.Len() > 0; *left-- {
 		at, flip := d.next(), d.next()
 		place := table.Pick(at, flip)
-		if r.gate(now, p, place, c) == Pass && r.accepts(now, d, p, t, place) {
+		if reason := r.gate(now, p, place, c); reason != Pass {
+			r.choice.refuse(reason)
+		} else if r.accepts(now, d, p, t, place) {
 			*left--
 			return place
 		}

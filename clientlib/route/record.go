@@ -1,0 +1,154 @@
+package route
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Way says how an endpoint was found. Its values are stable.
+type Way uint8
+
+// The ways.
+const (
+	WayNone  Way = iota // nothing was left
+	WayDrawn            // by the strategy
+	WayHome             // by affinity
+	WaySame             // the endpoint of the last attempt again
+	WayProbe            // by a permit, or by this process's own half-open
+	ways
+)
+
+var wayNames = [ways]string{"none", "drawn", "home", "same", "probe"}
+
+func (w Way) String() string {
+	if w < ways {
+		return wayNames[w]
+	}
+	return "unknown"
+}
+
+// Record is one decision, with all that it was made of: Replay makes it again. It holds no
+// more than 256 bytes.
+type Record struct {
+	Revision, Generation uint64
+	At                   int64 // µs
+	Seed                 uint32
+	Tie                  uint32 // the draw that broke a tie, below 2^31 for the first
+	Refused              uint32 // reasons of draws that a gate refused: bit 1 << Reason
+	Refusals             uint8  // how many draws it refused
+	Strategy             Strategy
+	StrategyVersion      uint8
+	Way                  Way
+	Attempt              uint8 // of its call, from 1
+	Drawn                uint8 // how many of the candidates count
+	Chosen               uint8 // which
+	Candidates           [2]Drawn
+}
+
+// Drawn is a candidate that passed every gate, and what its score was made of. Of a way
+// without scores only the endpoint is there.
+type Drawn struct {
+	Endpoint string
+	Inputs
+	RowAge    uint32 // ms since the fleet's row was true; 0: there is none
+	SampleAge uint32 // ms since the latest latency sample; 0: there is none
+	Samples   uint32
+}
+
+// Endpoint is where the call went; empty: nowhere.
+func (d *Record) Endpoint() string { return d.Candidates[d.Chosen&1].Endpoint }
+
+// Score is a candidate's, by the record's strategy.
+func (d *Record) Score(i int) float64 { return d.Strategy.score(&d.Candidates[i].Inputs) }
+
+// ErrReplay is what Replay's errors are: the record is of a version that decides otherwise.
+var ErrReplay = errors.New("not replayable")
+
+// Replay decides again, from the record alone, and names the endpoint.
+func Replay(d *Record) (string, error) {
+	if d.Strategy == NoStrategy || d.Strategy >= strategies || d.StrategyVersion != d.Strategy.Version() {
+		return "", fmt.Errorf("%w: strategy %v version %d", ErrReplay, d.Strategy, d.StrategyVersion)
+	}
+	if d.Drawn < 2 {
+		return d.Endpoint(), nil
+	}
+	return d.Candidates[better(d.Score(0), d.Score(1), d.Tie)].Endpoint, nil
+}
+
+// better is which of two scores wins; the draw breaks a tie.
+func better(a, b float64, tie uint32) uint8 {
+	if b < a || b == a && tie >= 1<<31 {
+		return 1
+	}
+	return 0
+}
+
+// choice is what the decision at hand was made of.
+type choice struct {
+	work    *work
+	call    *Call
+	now     int64
+	way     Way
+	drawn   uint8
+	chosen  uint8
+	seed    uint32
+	tie     uint32
+	refused uint32
+	misses  uint8
+	trials  [2]trial
+}
+
+// trial is a candidate: where it is, and what its score is made of.
+type trial struct {
+	place int32
+	Inputs
+}
+
+// found notes an endpoint that was found without scores.
+func (c *choice) found(way Way, place int32) int32 {
+	if place != nowhere {
+		c.way, c.drawn, c.chosen, c.trials[0] = way, 1, 0, trial{place: place}
+	}
+	return place
+}
+
+func (c *choice) refuse(reason Reason) {
+	c.refused |= 1 << reason
+	c.misses++
+}
+
+// Decision is the record of the latest Next that looked for an endpoint. It is to be asked
+// for before anything else.
+func (r *Router) Decision() Record {
+	c := &r.choice
+	if c.work == nil || r.snapshot == nil {
+		return Record{}
+	}
+	v := r.snapshot.Version()
+	d := Record{
+		Revision: v.Revision, Generation: v.Generation, At: c.now, Seed: c.seed, Tie: c.tie, Refused: c.refused, Refusals: c.misses,
+		Strategy: c.work.compiled.spec.Strategy, StrategyVersion: c.work.compiled.spec.Strategy.Version(),
+		Way: c.way, Attempt: uint8(c.call.attempts), Drawn: c.drawn, Chosen: c.chosen,
+	}
+	for i := range int(c.drawn) {
+		d.Candidates[i] = r.drawn(c, &c.trials[i])
+	}
+	return d
+}
+
+func (r *Router) drawn(c *choice, t *trial) Drawn {
+	l, a := r.current[t.place], r.measured(c.work, t.place)
+	d := Drawn{Endpoint: l.name, Inputs: t.Inputs, Samples: uint32(min(a.n, maxUint32))}
+	if a.n > 0 {
+		d.SampleAge = millis(c.now - a.at)
+	}
+	if l.word != nil {
+		d.RowAge = millis(c.now - l.word.at)
+	}
+	return d
+}
+
+const maxUint32 = 1<<32 - 1
+
+// millis is an age in whole ms, at least 1: 0 is none.
+func millis(us int64) uint32 { return uint32(min(max(us/1000, 1), maxUint32)) }
