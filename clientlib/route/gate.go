@@ -107,7 +107,7 @@ func (r *Router) limits(now int64, p *pool, place int32) Reason {
 	if now < l.quota.until {
 		return ReasonQuotaCooldown
 	}
-	if n := l.facts.endpoint.Concurrency; n != Absent && l.load(now) >= float64(n) {
+	if l.most != Absent && l.load(now) >= float64(l.most) {
 		return ReasonConcurrency
 	}
 	return Pass

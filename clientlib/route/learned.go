@@ -20,23 +20,22 @@ type key struct {
 // learned is what this process knows of one endpoint. It outlives snapshots, and attempts
 // give back to the one that they captured.
 type learned struct {
+	running // what a pick reads of a candidate comes first: two cache lines
+	refusals
+	word *word
+
 	key
-	facts  *facts // of the last snapshot that had it
-	place  int32  // in the snapshot's facts, while it is there
-	leftAt int64  // when it left the catalog; 0: it has not
+	facts   *facts // of the last snapshot that had it
+	place   int32  // in the snapshot's facts, while it is there
+	cold    bool   // the next latency sample says nothing
+	suspect bool   // in the router's list of those with trips
+	lost    breaker.ClassSet
+	leftAt  int64 // when it left the catalog; 0: it has not
 
 	breaker   breaker.Breaker
-	suspect   bool  // in the router's list of those with trips
 	probeFrom int64 // Retry-After: no probe before
-	word      *word
-	others    float64          // the fleet's in flight less the own ones of then, when the word came
-	lost      breaker.ClassSet // held by a fleet that fell silent
-
-	refusals
-	running
-	ttft    average
-	cold    bool // the next latency sample says nothing
-	tallies map[string]*tally
+	ring      ring
+	tallies   map[string]*tally
 }
 
 // refusals are the provider's, and for how long they stand.
@@ -48,13 +47,16 @@ type refusals struct {
 	outUntil   int64 // not there
 }
 
-// running is an endpoint's attempts in flight.
+// running is an endpoint's attempts in flight, here and elsewhere, and how long they take.
 type running struct {
 	inFlight int64
-	oldest   int32 // slots without a first token, oldest first; −1: none
+	most     int64   // concurrency; Absent: unlimited
+	others   float64 // the fleet's in flight less the own ones of then, when the word came
+	heardAt  int64   // when the word was true
+	oldest   int32   // slots without a first token, oldest first; −1: none
 	newest   int32
+	ttft     average
 	usedAt   int64 // the last pick
-	ring     ring
 }
 
 // hold keeps something shared out until a time.
@@ -112,18 +114,18 @@ func (r *ring) then(at int64) int64 {
 
 // hear takes the fleet's word on the endpoint.
 func (l *learned) hear(w *word) {
-	l.word, l.others = w, 0
+	l.word, l.others, l.heardAt = w, 0, 0
 	if w != nil {
-		l.others = max(0, w.inFlight-float64(l.ring.then(w.at)))
+		l.others, l.heardAt = max(0, w.inFlight-float64(l.ring.then(w.at))), w.at
 	}
 }
 
 // load is the fleet's requests in flight as far as they are known: L̂.
 func (l *learned) load(now int64) float64 {
-	if l.others == 0 || !l.word.fresh(now) {
+	if l.others == 0 || now >= l.heardAt+silence {
 		return float64(l.inFlight)
 	}
-	return float64(l.inFlight) + float64(window.Decay(now-l.word.at, loadHalf)*l.others)
+	return float64(l.inFlight) + float64(window.Decay(now-l.heardAt, loadHalf)*l.others)
 }
 
 // limited tells whether something of it may be used up.

@@ -197,6 +197,7 @@ func (r *Router) meet(f *facts) *learned {
 		l.outUntil = 0 // what was missing may be there now
 	}
 	l.facts = f
+	l.most = f.endpoint.Concurrency
 	l.breaker.SetPolicy(&f.endpoint.Breaker)
 	l.credential, l.quota = &l.ownKey, &l.own
 	if name := f.endpoint.Credential; name != "" {
