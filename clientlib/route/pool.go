@@ -29,9 +29,10 @@ func (a *ask) hash() uint32 {
 
 // pool is the endpoints that can serve an ask, tier by tier.
 type pool struct {
-	static  *static // built for
-	changes uint64  // refreshed for
-	dueAt   int64   // when time alone asks for a refresh
+	token   *token    // of the static that it is built for
+	made    *workload // of
+	changes uint64    // refreshed for
+	dueAt   int64     // when time alone asks for a refresh
 	usedAt  int64
 
 	*roster
@@ -86,7 +87,7 @@ func (r *Router) pool(now int64, w *work, a *ask) *pool {
 		p = r.poolOf(w, a)
 	}
 	p.usedAt = now
-	if p.static != r.snapshot.static {
+	if p.token != r.snapshot.static.token && !r.keep(p) {
 		r.build(p)
 	}
 	r.pass(now)
@@ -132,12 +133,30 @@ func (r *Router) makeRoom() {
 	r.pools--
 }
 
+// keep tells whether a pool holds for a new catalog too: all that differs were and are members.
+func (r *Router) keep(p *pool) bool {
+	s, w := r.snapshot.static, p.work.compiled
+	if p.token == nil || p.token != s.parent || p.made != w {
+		return false
+	}
+	for _, place := range s.changed {
+		for i, places := range w.tiers {
+			if _, in := slices.BinarySearch(places, place); in && (!p.holds(i, place) || r.admits(p, place, i) != Pass) {
+				return false
+			}
+		}
+	}
+	r.seat(p.work)
+	p.token = s.token
+	return true
+}
+
 // build fills a pool from the catalog; how its tiers fare stays.
 func (r *Router) build(p *pool) {
 	s, w := r.snapshot.static, p.work.compiled
 	r.seat(p.work)
 	was := p.tiers
-	*p = pool{work: p.work, ask: p.ask, usedAt: p.usedAt, panic: p.panic, static: s, slowest: w.spec.Contract.MaxTTFT}
+	*p = pool{work: p.work, ask: p.ask, usedAt: p.usedAt, panic: p.panic, token: s.token, made: w, slowest: w.spec.Contract.MaxTTFT}
 	o := &roster{places: make([]int32, 0, w.size()), sumAt: -medianLast}
 	for i, places := range w.tiers {
 		t := tier{name: w.spec.Tiers[i].Name, from: len(o.places)}
@@ -176,7 +195,7 @@ func (r *Router) admits(p *pool, place int32, tier int) Reason {
 // share finds the same roster in another pool.
 func (w *work) share(s *static, o *roster) *roster {
 	for _, p := range w.list {
-		if p.static == s && p.roster != nil && slices.Equal(p.places, o.places) && slices.Equal(p.ends, o.ends) {
+		if p.token == s.token && p.roster != nil && slices.Equal(p.places, o.places) && slices.Equal(p.ends, o.ends) {
 			return p.roster
 		}
 	}
@@ -186,10 +205,18 @@ func (w *work) share(s *static, o *roster) *roster {
 
 // seat makes room for the tallies of a new catalog's endpoints.
 func (r *Router) seat(w *work) {
-	if w.static == r.snapshot.static {
+	s, was := r.snapshot.static, w.seated
+	w.seated = s.token
+	switch {
+	case was == s.token:
+		return
+	case was != nil && was == s.parent:
+		for _, place := range s.changed {
+			w.tallies[place] = r.current[place].tallies[w.compiled.spec.Name]
+		}
 		return
 	}
-	w.static, w.tallies = r.snapshot.static, make([]*tally, len(r.current))
+	w.tallies = make([]*tally, len(r.current))
 	for _, places := range w.compiled.tiers {
 		for _, place := range places {
 			w.tallies[place] = r.current[place].tallies[w.compiled.spec.Name]
@@ -203,11 +230,16 @@ func (p *pool) has(l *learned) bool {
 		return false
 	}
 	for i := range p.tiers {
-		if _, ok := slices.BinarySearch(p.places[p.tiers[i].from:p.tiers[i].to], l.place); ok {
+		if p.holds(i, l.place) {
 			return true
 		}
 	}
 	return false
+}
+
+func (p *pool) holds(tier int, place int32) bool {
+	_, ok := slices.BinarySearch(p.places[p.tiers[tier].from:p.tiers[tier].to], place)
+	return ok
 }
 
 // deal builds a deck anew when a share left it by too much. Who is refused has none.

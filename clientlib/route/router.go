@@ -75,13 +75,16 @@ type work struct {
 	pools    map[ask]*pool
 	list     []*pool // as they were made
 	recent   [recentPools]*pool
-	static   *static  // that the tallies are of
+	seated   *token   // of the static that the tallies are of
 	tallies  []*tally // by place; nil: not made yet
 	budget   budget
 	output   average // tokens of answers
 }
 
 const recentPools = 64 // that are found without the map, of a workload
+
+// maxStale is how much may be kept of endpoints and credentials that left until it is looked for.
+const maxStale = 64
 
 // NewRouter has no snapshot yet: every call fails until Apply.
 func NewRouter() *Router {
@@ -94,8 +97,14 @@ func (r *Router) Apply(now int64, s *Snapshot) {
 	old := r.snapshot
 	r.snapshot = s
 	r.overlay++
-	if old == nil || old.static != s.static {
+	switch {
+	case old != nil && old.static == s.static:
+	case old != nil && old.static.token == s.static.parent && len(r.learned)+len(r.holds) < 4*len(r.current)+maxStale:
+		r.replace(now, s.static)
+		r.hire(now, s.static)
+	default:
 		r.adopt(now, s.static)
+		r.hire(now, s.static)
 	}
 	for i, w := range s.words {
 		if w != r.words[i] {
@@ -108,16 +117,37 @@ func (r *Router) Apply(now int64, s *Snapshot) {
 // hear takes the fleet's word on an endpoint.
 func (r *Router) hear(now int64, l *learned, w *word) {
 	l.hear(w)
-	was := slices.Index(r.held, l)
 	r.tell(now, l)
-	if holds := l.heldBy(allClasses) != 0; holds && was < 0 {
+	r.mind(l)
+}
+
+// mind keeps the list of those that the fleet holds.
+func (r *Router) mind(l *learned) {
+	at := slices.Index(r.held, l)
+	if holds := l.leftAt == 0 && l.heldBy(allClasses) != 0; holds && at < 0 {
 		r.held = append(r.held, l)
-	} else if !holds && was >= 0 {
-		r.held = slices.Delete(r.held, was, was+1)
+	} else if !holds && at >= 0 {
+		r.held = slices.Delete(r.held, at, at+1)
 	}
 }
 
-// adopt takes a new catalog's endpoints and workloads and lets go of what left.
+// replace takes the endpoints that differ from the catalog before, which had the same names.
+func (r *Router) replace(now int64, s *static) {
+	for _, place := range s.changed {
+		l := r.meet(s.facts[place])
+		if was := r.current[place]; was != l {
+			was.leftAt = now
+			r.mind(was)
+		}
+		l.leftAt, l.place, r.current[place], r.words[place] = 0, place, l, l.word
+		l.uses(r.overlay)
+		r.mind(l)
+		r.states.bits[place] = ^state(0) // whatever it is, it changed
+		r.touch(now, l)
+	}
+}
+
+// adopt takes a new catalog's endpoints and lets go of what left.
 func (r *Router) adopt(now int64, s *static) {
 	was := slices.Clone(r.current)
 	for _, l := range was {
@@ -143,11 +173,13 @@ func (r *Router) adopt(now int64, s *static) {
 		r.touch(now, l)
 	}
 	r.forget(now)
-	r.hire(now, s)
 }
 
 // hire takes the catalog's workloads.
 func (r *Router) hire(now int64, s *static) {
+	if r.rehire(s) {
+		return
+	}
 	r.order, r.pools = r.order[:0], 0
 	works := make(map[string]*work, len(s.workloads))
 	for i := range s.catalog.Workloads {
@@ -164,6 +196,22 @@ func (r *Router) hire(now int64, s *static) {
 	}
 	r.works = works
 	slices.SortFunc(r.order, func(a, b *work) int { return strings.Compare(a.compiled.spec.Name, b.compiled.spec.Name) })
+}
+
+// rehire is hire for a catalog that has the same workloads by name.
+func (r *Router) rehire(s *static) bool {
+	if len(r.works) != len(s.workloads) {
+		return false
+	}
+	for name := range s.workloads {
+		if r.works[name] == nil {
+			return false
+		}
+	}
+	for _, w := range r.order {
+		w.compiled = s.workloads[w.compiled.spec.Name]
+	}
+	return true
 }
 
 // dismiss drops what was counted for a workload that left; what is not yet reported goes with

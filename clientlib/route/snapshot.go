@@ -1,6 +1,7 @@
 package route
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -21,6 +22,7 @@ type Snapshot struct {
 
 // static is what only a new catalog changes.
 type static struct {
+	lineage
 	catalog    *Catalog
 	vocabulary *vocabulary
 	facts      []*facts         // by name
@@ -28,7 +30,18 @@ type static struct {
 	workloads  map[string]*workload
 	tenants    map[string]*tenant // none: all are the default one
 	policies   []*tenant          // by policy; the first is none
+	narrows    []string           // what each policy says
 }
+
+// lineage tells what a static differs in from the one before, so that what was made of that
+// one can be kept. It does not keep the one before itself.
+type lineage struct {
+	token   *token
+	parent  *token  // nil: too much differs
+	changed []int32 // places of endpoints that differ from the parent's
+}
+
+type token struct{ _ byte }
 
 // tenant is what narrows every contract for one tenant.
 type tenant struct {
@@ -73,8 +86,23 @@ func compileStatic(prev *static, c *Catalog, l *Local) (*static, error) {
 	}
 	st.compileWorkloads(prev, &f)
 	st.compileTenants(&f)
+	st.descend(prev)
 	checkOverrides(c, &f)
 	return st, f.err()
+}
+
+// descend notes what differs from prev, which has the same endpoints by name; or is nil.
+func (s *static) descend(prev *static) {
+	s.token = &token{}
+	if prev == nil || !slices.Equal(prev.narrows, s.narrows) {
+		return
+	}
+	s.parent = prev.token
+	for i, f := range s.facts {
+		if f != prev.facts[i] {
+			s.changed = append(s.changed, int32(i))
+		}
+	}
 }
 
 // of finds an endpoint's facts, or nil.
@@ -117,7 +145,7 @@ func (s *static) holds(l *Local) bool {
 func (s *static) compileTenants(f *faults) {
 	c := s.catalog
 	checkTenants(c, f)
-	s.tenants, s.policies = map[string]*tenant{}, []*tenant{nil}
+	s.tenants, s.policies, s.narrows = map[string]*tenant{}, []*tenant{nil}, []string{"|"}
 	known := map[string]int32{"|": 0}
 	for i := range c.Tenants {
 		t := &tenant{spec: &c.Tenants[i], may: map[string]bool{}, compliance: s.vocabulary.compliance.set(c.Tenants[i].Compliance)}
@@ -127,7 +155,7 @@ func (s *static) compileTenants(f *faults) {
 		policy := strings.Join(t.spec.Regions, ",") + "|" + strings.Join(t.spec.Compliance, ",")
 		if _, ok := known[policy]; !ok {
 			known[policy] = int32(len(s.policies))
-			s.policies = append(s.policies, t)
+			s.policies, s.narrows = append(s.policies, t), append(s.narrows, policy)
 		}
 		t.policy = known[policy]
 		s.tenants[t.spec.Name] = t

@@ -33,7 +33,7 @@ func (r *Router) Tick(now int64) (next int64) {
 	r.pass(now)
 	for _, w := range r.order {
 		for _, p := range w.list {
-			if p.static == r.snapshot.static && now >= p.dueAt && p.restless() {
+			if p.token == r.snapshot.static.token && now >= p.dueAt && p.restless() {
 				r.refresh(now, p)
 			}
 		}
