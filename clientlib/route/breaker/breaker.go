@@ -13,15 +13,22 @@ package breaker
 //	   │                            └──────── a bad probe ───────┘            │
 //	   └──────────────── two good probes, or the fleet's ramp ────────────────┘
 type Breaker struct {
-	policy  *Policy
-	round   uint64   // grows with every trip, closing and probe
-	refused ClassSet // by any trip; open or half-open
-	hard    ClassSet // by a hard one
-	held    ClassSet // by the fleet
-	word    uint64   // the fleet's latest round
-	heard   [Classes]uint64
-	ramps   [Classes]uint64 // the own round when the fleet's latest ramp was heard of
-	lanes   [Classes]*lane
+	refused  ClassSet         // by any trip; open or half-open
+	hard     ClassSet         // by a hard one
+	held     ClassSet         // by the fleet
+	wary     [Phases]ClassSet // whose successes count at once, see quiet
+	round    uint64           // grows with every trip, closing and probe
+	settled  uint64           // the latest of since
+	ramped   uint64           // the latest of ramps
+	policy   *Policy
+	evidence *evidence // nil: nothing was counted yet
+	pending  pending
+
+	word  uint64 // the fleet's latest round
+	heard [Classes]uint64
+	ramps [Classes]uint64         // the own round when the fleet's latest ramp was heard of
+	since [Classes][phases]uint64 // samples of older rounds move nothing
+	lanes [Classes]*lane
 }
 
 // Pace says how an admit compares with ttft_limit + 3κ·input.
@@ -34,12 +41,13 @@ const (
 	Late
 )
 
-// Sample is one half of one attempt, once its result is known.
+// Sample is one half of one attempt, once its result is known. A finish that went well was
+// valid too: Quality is only ever recorded as failed.
 type Sample struct {
 	Classes ClassSet // all that fit; Any among them
 	Round   uint64   // what Round, or Probe, said at the pick
 	Phase   Phase
-	Failed  bool // a hard failure
+	Failed  bool // a hard failure, or an answer that a validator refused
 	Pace    Pace // of an admit
 }
 
@@ -51,15 +59,10 @@ type Change struct {
 
 // SetPolicy replaces the policy. Windows of another length start empty; trips stay.
 func (b *Breaker) SetPolicy(p *Policy) {
-	old := b.policy
+	b.flush()
 	b.policy = p
-	if p == nil || old == nil || old.Window == p.Window && old.SlowWindow == p.SlowWindow {
-		return
-	}
-	for _, l := range b.lanes {
-		if l != nil {
-			l.resize(p)
-		}
+	if p != nil && b.evidence != nil && !b.evidence.fits(p) {
+		b.evidence = nil
 	}
 }
 
@@ -76,24 +79,58 @@ func (b *Breaker) Refuses(classes ClassSet) (refuses, soft bool) {
 // Record counts a sample in every class and judges at once. draw is any 32 random bits.
 // A sample of a round before a trip or closing of one of its classes moves nothing, but
 // that it may harden a soft trip.
-func (b *Breaker) Record(now int64, draw uint32, s Sample) (ch Change) {
+func (b *Breaker) Record(now int64, draw uint32, s Sample) Change {
+	if b.quiet(now, &s) {
+		b.note(&s)
+		return Change{}
+	}
+	return b.record(now, draw, s)
+}
+
+func (b *Breaker) record(now int64, draw uint32, s Sample) (ch Change) {
 	if b.policy == nil {
 		return ch
 	}
-	if b.refused&s.Classes != 0 && b.judgeProbe(now, draw, s, &ch) {
+	b.begin(now)
+	if b.watch(); b.quiet(now, &s) { // mostly only a cell had ended
+		b.note(&s)
 		return ch
 	}
+	b.pending.lasts = 0
+	b.take(now, draw, s, &ch)
+	if s.Phase == Finish && !s.Failed {
+		s.Phase = Quality
+		b.take(now, draw, s, &ch)
+	}
+	ch.Closed &^= b.refused
+	b.watch()
+	return ch
+}
+
+// begin brings the windows up to now.
+func (b *Breaker) begin(now int64) {
+	if b.evidence == nil {
+		b.evidence = newEvidence(b.policy)
+	}
+	b.flush()
+	b.evidence.turn(now)
+}
+
+// take counts and judges a sample of one phase.
+func (b *Breaker) take(now int64, draw uint32, s Sample, ch *Change) {
+	if b.refused&s.Classes != 0 && b.judgeProbe(now, draw, s, ch) {
+		return
+	}
 	if b.moot(s) {
-		ch.Opened = b.harden(now, draw, s)
-		return ch
+		ch.Opened |= b.harden(now, draw, s)
+		return
 	}
 	for c := range Classes {
 		if s.Classes.Has(c) {
-			b.lane(c).add(now, s)
+			b.add(now, c, s)
 		}
 	}
-	ch.Opened = b.judge(now, draw, s.Classes, s.Phase)
-	return ch
+	ch.Opened |= b.judge(now, draw, s.Classes, s.Phase)
 }
 
 // Overdue counts a first token that is missing when its limit passes. The admit that
@@ -108,9 +145,10 @@ func (b *Breaker) Overdue(now int64, draw uint32, classes ClassSet, round uint64
 	if b.moot(Sample{Classes: classes, Round: round, Phase: Admit}) {
 		return ch
 	}
+	b.begin(now)
 	for c := range Classes {
 		if classes.Has(c) {
-			b.lane(c).pace.add(now, false)
+			b.evidence.add(now, paces, c, one(false))
 		}
 	}
 	ch.Opened = b.judge(now, draw, classes, Admit)
@@ -124,7 +162,7 @@ func (b *Breaker) moot(s Sample) bool {
 		if !s.Classes.Has(c) {
 			continue
 		}
-		if k := &b.lane(c).keys[s.Phase]; s.Round < k.since || k.open && !k.soft {
+		if k := b.trip(at{c, s.Phase}); s.Round < b.since[c][s.Phase] || k.open && !k.soft {
 			return true
 		}
 	}

@@ -1,20 +1,18 @@
 package breaker
 
-import (
-	"fmt"
-
-	"github.com/pointsman/pointsman/clientlib/route/window"
-)
+import "fmt"
 
 // rule is what opened a key.
 type rule uint8
 
 const (
-	none      rule = iota
-	inARow         // hard failures in a row
-	tooMany        // failed, of a window
-	tooLate        // late, of a window
-	inherited      // a fleet opening that expired for lack of news
+	none       rule = iota
+	inARow          // hard failures in a row
+	tooMany         // failed, of a window
+	tooLate         // late, of a window
+	tooInvalid      // refused by a validator, of a window
+	badProbe        // of a soft trip
+	inherited       // a fleet opening that expired for lack of news
 )
 
 // cause is a rule with the numbers that met it.
@@ -32,6 +30,10 @@ func (c cause) String() string {
 		return fmt.Sprintf("%d of %d failed", c.bad, c.n)
 	case tooLate:
 		return fmt.Sprintf("%d of %d above ttft_limit", c.bad, c.n)
+	case tooInvalid:
+		return fmt.Sprintf("%d of %d invalid", c.bad, c.n)
+	case badProbe:
+		return "a probe failed"
 	case inherited:
 		return "no news of the fleet's opening"
 	}
@@ -47,9 +49,6 @@ type at struct {
 // judge opens what the latest evidence of these classes explains, the widest first: when
 // Any opens, the rest is moot.
 func (b *Breaker) judge(now int64, draw uint32, classes ClassSet, p Phase) ClassSet {
-	if b.clean(classes, p) {
-		return 0
-	}
 	var causes [Classes]cause
 	var opened ClassSet
 	for c := range Classes {
@@ -75,39 +74,28 @@ func (b *Breaker) judge(now int64, draw uint32, classes ClassSet, p Phase) Class
 	return opened
 }
 
-// clean tells that nothing speaks against a phase of these classes: mostly that ends it.
-func (b *Breaker) clean(classes ClassSet, p Phase) bool {
-	for c := range Classes {
-		if classes.Has(c) && !b.lane(c).clean(p) {
-			return false
-		}
-	}
-	return true
-}
-
 // crossing is the first rule that a key's evidence meets: a hard one unless it is open
 // hard already, a soft one only while it is closed.
 func (b *Breaker) crossing(now int64, a at) cause {
-	l := b.lane(a.class)
-	k := &l.keys[a.phase]
+	k := b.trip(a)
 	if k.open && !k.soft {
 		return cause{}
 	}
-	if c := b.failing(now, k); c.rule != none {
+	if c := b.failing(now, a); c.rule != none {
 		return c
 	}
 	if a.phase == Admit && !k.open && b.policy.TTFTLimit > 0 {
-		return b.over(now, &l.pace, cause{rule: tooLate})
+		return b.over(a, cause{rule: tooLate})
 	}
 	return cause{}
 }
 
 // failing is the first hard rule that a key's evidence meets.
-func (b *Breaker) failing(now int64, k *key) cause {
-	if _, run := k.run.Counts(now); b.policy.Consecutive > 0 && run >= b.policy.Consecutive {
+func (b *Breaker) failing(now int64, a at) cause {
+	if run := b.run(now, a); b.policy.Consecutive > 0 && run >= b.policy.Consecutive {
 		return cause{rule: inARow, slow: true, bad: run}
 	}
-	return b.over(now, &k.counts, cause{rule: tooMany})
+	return b.over(a, cause{rule: ruleOf(track(a.phase))})
 }
 
 // harden counts a result that is older than a soft trip for that trip alone, and makes it
@@ -120,8 +108,8 @@ func (b *Breaker) harden(now int64, draw uint32, s Sample) ClassSet {
 		if a.phase != s.Phase || s.Round < k.before {
 			continue
 		}
-		k.add(now, !s.Failed)
-		if c := b.failing(now, k); c.rule != none {
+		b.count(now, a, !s.Failed)
+		if c := b.failing(now, a); c.rule != none {
 			b.open(now, draw, a, c)
 			return a.class.Set()
 		}
@@ -129,12 +117,22 @@ func (b *Breaker) harden(now int64, draw uint32, s Sample) ClassSet {
 	return 0
 }
 
+// ruleOf is the one that a track's windows are judged by.
+func ruleOf(t track) rule {
+	switch t {
+	case paces:
+		return tooLate
+	case track(Quality):
+		return tooInvalid
+	}
+	return tooMany
+}
+
 // over judges both windows by one rule.
-func (b *Breaker) over(now int64, p *pair, c cause) cause {
-	for i, w := range [...]*window.Window{&p.fast, &p.slow} {
-		ok, bad := w.Counts(now)
-		if ok+bad >= b.policy.MinSamples && b.crosses(c.rule, bad, ok+bad) {
-			c.slow, c.bad, c.n = i == 1, bad, ok+bad
+func (b *Breaker) over(a at, c cause) cause {
+	for _, c.slow = range [...]bool{false, true} {
+		c.bad, c.n = b.counts(a, c)
+		if c.n >= b.policy.MinSamples && b.crosses(c.rule, c.bad, c.n) {
 			return c
 		}
 	}
@@ -160,9 +158,9 @@ func (b *Breaker) crosses(r rule, bad, n int64) bool {
 // it is bad itself, and outside it the endpoint is known to be well. Else the wide one.
 func (b *Breaker) narrowest(now int64, wide at, c cause) Class {
 	best := wide.class
-	_, fewest := b.counts(now, wide, c)
+	_, fewest := b.counts(wide, c)
 	for d := Stream; d < Classes; d++ {
-		if d == wide.class || b.lanes[d] == nil {
+		if d == wide.class {
 			continue
 		}
 		if n, ok := b.explains(now, at{d, wide.phase}, c); ok && n <= fewest {
@@ -174,9 +172,9 @@ func (b *Breaker) narrowest(now int64, wide at, c cause) Class {
 
 // explains tells whether the failures are of this class alone, and how many samples it has.
 func (b *Breaker) explains(now int64, a at, c cause) (n int64, ok bool) {
-	bad, n := b.counts(now, a, c)
-	allBad, all := b.counts(now, at{Any, a.phase}, c)
-	if _, run := b.lanes[a.class].keys[a.phase].run.Counts(now); c.rule == inARow && run < c.bad {
+	bad, n := b.counts(a, c)
+	allBad, all := b.counts(at{Any, a.phase}, c)
+	if c.rule == inARow && b.run(now, a) < c.bad {
 		return n, false
 	}
 	outside, outsideBad := all-n, allBad-bad
@@ -185,16 +183,14 @@ func (b *Breaker) explains(now int64, a at, c cause) (n int64, ok bool) {
 }
 
 // counts reads the window that the cause was found in.
-func (b *Breaker) counts(now int64, a at, c cause) (bad, n int64) {
-	l := b.lane(a.class)
-	p := &l.keys[a.phase].counts
+func (b *Breaker) counts(a at, c cause) (bad, n int64) {
+	t, w := track(a.phase), &b.evidence[0]
 	if c.rule == tooLate {
-		p = &l.pace
+		t = paces
 	}
-	w := &p.fast
 	if c.slow {
-		w = &p.slow
+		w = &b.evidence[1]
 	}
-	ok, bad := w.Counts(now)
-	return bad, ok + bad
+	sum := w.sums[t][a.class]
+	return int64(sum.bad), sum.n()
 }

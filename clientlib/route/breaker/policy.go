@@ -51,14 +51,16 @@ type ClassSet uint8
 // Has tells whether c is in the set.
 func (s ClassSet) Has(c Class) bool { return s&c.Set() != 0 }
 
-// Phase is a half of an attempt. Each opens by itself.
+// Phase is a half of an attempt, or what came of it. Each opens by itself.
 type Phase uint8
 
 // The phases.
 const (
-	Admit  Phase = iota // pick to first token
-	Finish              // first token to end
-	Phases
+	Admit   Phase = iota // pick to first token
+	Finish               // first token to end
+	Quality              // what a validator says of the answer
+	phases
+	Phases = Quality // those that the fleet judges too
 )
 
 func (p Phase) String() string {
@@ -67,6 +69,8 @@ func (p Phase) String() string {
 		return "admit"
 	case Finish:
 		return "finish"
+	case Quality:
+		return "quality"
 	}
 	return "unknown"
 }

@@ -14,12 +14,17 @@ func (b *Breaker) Until(classes ClassSet) (until int64) {
 	return until
 }
 
+// ProbeDue tells whether Probe would give one.
+func (b *Breaker) ProbeDue(now int64, classes ClassSet) bool {
+	return b.refused&classes != 0 && b.held&classes == 0 && now >= b.Until(classes)
+}
+
 // Probe takes the one probe of all trips that refuse these classes, when every one has
 // cooled down, has no probe under way, and the fleet holds none of the classes. The
 // attempt carries the round; samples of that round judge the trips. Give it back with
 // Return when the attempt ends. A lost one expires at ttft_limit.
 func (b *Breaker) Probe(now int64, classes ClassSet) (round uint64, ok bool) {
-	if b.refused&classes == 0 || b.held&classes != 0 || now < b.Until(classes) {
+	if !b.ProbeDue(now, classes) {
 		return 0, false
 	}
 	by := now + lostAfter
@@ -45,15 +50,15 @@ func (b *Breaker) Return(round uint64) {
 }
 
 // judgeProbe judges the trips that the sample's attempt probes, and tells whether it did:
-// such a sample counts nowhere else. A failure in either phase is a bad probe.
+// such a sample counts nowhere else.
 func (b *Breaker) judgeProbe(now int64, draw uint32, s Sample, ch *Change) (judged bool) {
 	for a, k := range b.tripped(s.Classes) {
-		if !k.probedBy(s.Round) || !s.Failed && a.phase != s.Phase {
+		if !k.probedBy(s.Round) || !s.judges(a.phase) {
 			continue
 		}
 		judged = true
 		if s.Failed || k.soft && s.Pace == Late {
-			b.open(now, draw, a, k.cause)
+			b.open(now, draw, a, s.badProbe(k))
 			ch.Opened |= a.class.Set()
 			continue
 		}
@@ -63,8 +68,21 @@ func (b *Breaker) judgeProbe(now int64, draw uint32, s Sample, ch *Change) (judg
 			ch.Closed |= a.class.Set()
 		}
 	}
-	ch.Closed &^= b.refused
 	return judged
+}
+
+// judges tells whether a probe's sample is a verdict on what opened a phase. A failure is
+// one in either half; what a validator says, and what it never saw, are two things.
+func (s *Sample) judges(p Phase) bool {
+	return s.Phase == p || s.Failed && s.Phase < Quality && p < Quality
+}
+
+// badProbe is why a trip opens again: what opened it, unless that was less than a failure.
+func (s *Sample) badProbe(k *trip) cause {
+	if k.soft && s.Failed {
+		return cause{rule: badProbe}
+	}
+	return k.cause
 }
 
 // overdueProbe tells whether the attempt is a probe, and fails it for soft trips.
@@ -83,14 +101,14 @@ func (b *Breaker) overdueProbe(now int64, draw uint32, classes ClassSet, round u
 }
 
 // tripped yields the keys that refuse any of these classes.
-func (b *Breaker) tripped(classes ClassSet) iter.Seq2[at, *key] {
-	return func(yield func(at, *key) bool) {
+func (b *Breaker) tripped(classes ClassSet) iter.Seq2[at, *trip] {
+	return func(yield func(at, *trip) bool) {
 		for c, l := range b.lanes {
 			if l == nil || !classes.Has(Class(c)) {
 				continue
 			}
-			for p := range l.keys {
-				if l.keys[p].open && !yield(at{Class(c), Phase(p)}, &l.keys[p]) {
+			for p := range l.trips {
+				if l.trips[p].open && !yield(at{Class(c), Phase(p)}, &l.trips[p]) {
 					return
 				}
 			}

@@ -57,12 +57,14 @@ func (s *stage) run(line string) string {
 	case "draw":
 		u, _ := strconv.ParseUint(words[1], 10, 32)
 		s.draw = uint32(u)
-	case "ok", "fail", "late", "overdue", "mixed":
+	case "ok", "fail", "late", "overdue", "mixed", "invalid":
 		return s.samples(words[0], args)
 	case "pick":
 		s.rounds[words[1]] = s.b.Round()
 	case "probe":
 		return s.probe(words[1], classes(args))
+	case "due":
+		return fmt.Sprintf("due %v\n", s.b.ProbeDue(s.us(), classes(args)))
 	case "return":
 		s.b.Return(s.rounds[words[1]])
 	case "fleet":
@@ -117,11 +119,14 @@ func (s *stage) samples(kind string, args map[string]string) (out string) {
 		if v, ok := args["of"]; ok {
 			round = s.rounds[v]
 		}
-		sample := Sample{Classes: classes(args), Round: round, Failed: kind == "fail" || kind == "mixed" && i%2 == 1}
+		failed := kind == "fail" || kind == "invalid" || kind == "mixed" && i%2 == 1
+		sample := Sample{Classes: classes(args), Round: round, Failed: failed}
 		if args["phase"] == "finish" {
 			sample.Phase = Finish
 		}
 		switch kind {
+		case "invalid":
+			sample.Phase = Quality
 		case "ok":
 			sample.Pace = OnTime
 		case "late":

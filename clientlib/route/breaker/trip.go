@@ -24,13 +24,13 @@ type trip struct {
 	healthy int64  // since when it is closed
 }
 
-func (t *trip) probedBy(round uint64) bool { return t.open && t.probe == round && round != 0 }
+func (k *trip) probedBy(round uint64) bool { return k.open && k.probe == round && round != 0 }
 
 // open opens a key, or opens it again. Its end only moves later.
 func (b *Breaker) open(now int64, draw uint32, a at, c cause) {
-	k := &b.lane(a.class).keys[a.phase]
+	k := &b.lane(a.class).trips[a.phase]
 	if !k.open {
-		k.before = k.since
+		k.before = b.since[a.class][a.phase]
 		k.steps = int(max(int64(k.steps)-(now-k.healthy)/minute, 0))
 	}
 	if !k.open || now >= k.until {
@@ -46,17 +46,19 @@ func (b *Breaker) open(now int64, draw uint32, a at, c cause) {
 // restart makes older results move nothing, and keeps what opened a narrow class from
 // opening a wider one.
 func (b *Breaker) restart(a at) {
+	b.flush()
 	b.round++
-	for c, l := range b.lanes {
+	for c := range Classes {
+		other := at{c, a.phase}
 		switch {
-		case l == nil || Class(c) == a.class:
+		case c == a.class:
 		case a.class == Any:
-			l.keys[a.phase].since = b.round
-			l.forget(a.phase)
-		case Class(c) == Any:
-			l.exclude(a.phase, b.lanes[a.class])
+			b.renew(other)
+		case c == Any:
+			b.evidence.exclude(a.phase, a.class)
+			b.endRun(other)
 		default:
-			l.forget(a.phase)
+			b.forget(other)
 		}
 	}
 	b.renew(a)
@@ -64,13 +66,13 @@ func (b *Breaker) restart(a at) {
 
 // renew starts a key's evidence afresh in the present round.
 func (b *Breaker) renew(a at) {
-	l := b.lanes[a.class]
-	l.keys[a.phase].since = b.round
-	l.forget(a.phase)
+	b.flush()
+	b.settled, b.since[a.class][a.phase] = b.round, b.round
+	b.forget(a)
 }
 
 func (b *Breaker) close(now int64, a at) {
-	k := &b.lanes[a.class].keys[a.phase]
+	k := &b.lanes[a.class].trips[a.phase]
 	k.open, k.probe, k.good, k.healthy = false, 0, 0, now
 	b.round++
 	b.renew(a)

@@ -26,7 +26,7 @@ type Trip struct {
 	Round  uint64 // the fleet's round seen when it opened
 	Until  int64  // the cooldown's end
 	Reason string // the evidence, for people
-	Vote   bool   // own evidence; false: left over from a fleet that fell silent
+	Vote   bool   // own evidence of what the fleet judges; false: of answers, or left over from a fleet that fell silent
 }
 
 // Fleet notes the fleet's word on one class; repeating it changes nothing. A newer round
@@ -45,7 +45,7 @@ func (b *Breaker) Fleet(now int64, draw uint32, w Word) (ch Change) {
 		b.hear(w)
 	case Ramping:
 		if b.hear(w) {
-			b.ramps[w.Class] = b.round
+			b.ramps[w.Class], b.ramped = b.round, b.round
 		}
 		ch.Closed = b.clear(now, covered(w.Class), w.Round)
 	case Free:
@@ -64,7 +64,7 @@ func (b *Breaker) Trips(buf []Trip) []Trip {
 	for a, k := range b.tripped(b.refused) {
 		buf = append(buf, Trip{
 			Class: a.class, Phase: a.phase, Soft: k.soft, Round: k.word, Until: k.until,
-			Reason: k.cause.String(), Vote: k.cause.rule != inherited,
+			Reason: k.cause.String(), Vote: a.phase < Phases && k.cause.rule != inherited,
 		})
 	}
 	return buf
@@ -77,12 +77,11 @@ func (b *Breaker) hear(w Word) (news bool) {
 	}
 	b.heard[w.Class] = w.Round
 	b.round++
-	for c, l := range b.lanes {
-		if l == nil || !covered(w.Class).Has(Class(c)) {
-			continue
-		}
-		for p := range Phases {
-			b.renew(at{Class(c), p})
+	for c := range Classes {
+		for p := range phases {
+			if covered(w.Class).Has(c) {
+				b.renew(at{c, p})
+			}
 		}
 	}
 	return true
@@ -91,6 +90,10 @@ func (b *Breaker) hear(w Word) (news bool) {
 // Outdated tells whether an attempt of a round was picked before the fleet's latest ramp
 // of one of its classes: what comes of it is no news of what ramps.
 func (b *Breaker) Outdated(classes ClassSet, round uint64) bool {
+	return round < b.ramped && b.outdated(classes, round)
+}
+
+func (b *Breaker) outdated(classes ClassSet, round uint64) bool {
 	for c := range Classes {
 		if round < b.ramps[c] && covered(c)&classes != 0 {
 			return true
@@ -112,7 +115,7 @@ func (b *Breaker) clear(now int64, classes ClassSet, round uint64) (closed Class
 
 // inherit takes over an opening that the fleet no longer speaks for.
 func (b *Breaker) inherit(now int64, draw uint32, c Class) {
-	k := &b.lane(c).keys[Admit]
+	k := &b.lane(c).trips[Admit]
 	if !k.open {
 		k.open, k.soft, k.good, k.probe = true, false, 0, 0
 		k.cause, k.word = cause{rule: inherited}, b.word

@@ -85,8 +85,8 @@ func TestWindowDoesNotAllocate(t *testing.T) {
 
 // sums adds the cells up, as Counts would without a running sum.
 func (w *Window) sums(now int64) (ok, failed int64) {
-	for i := max(max(now, 0)/max(w.span/cells, 1)-cells+1, w.head-cells+1, 0); i <= w.head; i++ {
-		ok, failed = ok+int64(w.cells[i%cells].ok), failed+int64(w.cells[i%cells].failed)
+	for i := max(max(now, 0)/w.ring.width()-Cells+1, w.ring.head-Cells+1, 0); i <= w.ring.head; i++ {
+		ok, failed = ok+int64(w.cells[i%Cells].ok), failed+int64(w.cells[i%Cells].failed)
 	}
 	return ok, failed
 }

@@ -1,0 +1,81 @@
+package breaker
+
+import (
+	"math/rand/v2"
+	"testing"
+	"unsafe"
+)
+
+func TestWhatAPickReadsIsOneCacheLineAndWhatASuccessCountsTheNextTwo(t *testing.T) {
+	var b Breaker
+	p := unsafe.Offsetof(b.pending)
+	if at := p + unsafe.Offsetof(b.pending.counts); at != 64 || unsafe.Sizeof(b.pending.counts) > 128 {
+		t.Errorf("successes are pending at %d, %d bytes", at, unsafe.Sizeof(b.pending.counts))
+	}
+	if unsafe.Sizeof(cell{}) != 128 {
+		t.Errorf("a cell has %d bytes, want two cache lines", unsafe.Sizeof(cell{}))
+	}
+}
+
+func TestASuccessThatChangesNothingTouchesNoWindow(t *testing.T) {
+	var b Breaker
+	b.SetPolicy(&Policy{Window: 5e6, SlowWindow: 60e6, MinSamples: 20, Consecutive: 5, FailureRatio: 0.5, TTFTLimit: 10e6})
+	s := Sample{Classes: Any.Set() | Tools.Set(), Pace: OnTime}
+	b.Record(0, 0, s)
+	for now := range int64(625_000) {
+		if now%1000 == 0 && !b.quiet(now, &s) {
+			t.Fatalf("at %d a success counts at once", now)
+		}
+	}
+	if b.quiet(625_000, &s) {
+		t.Error("the cell has ended, and a success does not see to it")
+	}
+	failed := s
+	failed.Failed, failed.Pace = true, NoPace
+	b.Record(1, 0, failed)
+	if b.quiet(2, &s) {
+		t.Error("a success that ends a run does not count at once")
+	}
+	b.Record(2, 0, s)
+	if !b.quiet(3, &s) {
+		t.Error("one failure of three, below min_samples, keeps successes from being pending")
+	}
+}
+
+// 1,024 endpoints in random order, every set of classes: within one cell of the windows,
+// and with 20,000 attempts a second, so that each cell sees a dozen of an endpoint.
+func BenchmarkRecord(b *testing.B) {
+	for _, v := range []struct {
+		name string
+		step int64
+	}{{"pending", 0}, {"sliding", 25}} {
+		b.Run(v.name, func(b *testing.B) { benchmarkRecord(b, v.step) })
+	}
+}
+
+func benchmarkRecord(b *testing.B, step int64) {
+	all := make([]Breaker, 1024)
+	p := &Policy{Window: 5e6, SlowWindow: 60e6, MinSamples: 20, Consecutive: 5, FailureRatio: 0.5, TTFTLimit: 10e6}
+	for i := range all {
+		all[i].SetPolicy(p)
+	}
+	type order struct {
+		b *Breaker
+		s Sample
+	}
+	orders, rnd := make([]order, 4096), rand.New(rand.NewPCG(1, 2))
+	for i := range orders {
+		s := Sample{Classes: ClassSet(rnd.UintN(8))<<1 | Any.Set(), Phase: Phase(i & 1)}
+		if s.Phase == Admit {
+			s.Pace = OnTime
+		}
+		orders[i] = order{&all[rnd.IntN(len(all))], s}
+	}
+	b.ReportAllocs()
+	now := int64(1)
+	for i := 0; b.Loop(); i++ {
+		o := &orders[i%len(orders)]
+		now += step
+		o.b.Record(now, 7, o.s)
+	}
+}

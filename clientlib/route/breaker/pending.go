@@ -1,0 +1,125 @@
+package breaker
+
+// Nearly all samples are successes of an endpoint against which nothing speaks. They are
+// counted where a pick looks anyway, and reach the windows when a cell of those ends or
+// something else happens.
+
+// row is where successes of a kind are pending.
+type row uint8
+
+const (
+	admitted row = iota // says nothing of pace
+	inTime
+	finished
+	rows
+)
+
+// row is that of a success which is not late.
+func (s *Sample) row() row {
+	if s.Phase == Finish {
+		return finished
+	}
+	return row(s.Pace)
+}
+
+const sets = 1 << (Classes - 1) // of classes, all with Any
+
+// pending counts successes since from.
+type pending struct {
+	from, lasts int64 // within one cell of each window; lasts 0: nothing can be pending
+	counts      [rows]bySet
+}
+
+// quiet tells whether a sample only counts: a success that no rule can make anything of
+// before the cell ends.
+func (b *Breaker) quiet(now int64, s *Sample) bool {
+	return !s.Failed && s.Pace != Late && s.Phase < Quality && uint64(now-b.pending.from) < uint64(b.pending.lasts) &&
+		s.Round >= b.settled && (b.refused|b.wary[s.Phase])&s.Classes == 0
+}
+
+// note counts a quiet sample.
+func (b *Breaker) note(s *Sample) {
+	b.pending.counts[s.row()][s.Classes>>1&(sets-1)]++
+}
+
+// flush moves what is pending into the windows.
+func (b *Breaker) flush() {
+	p := &b.pending
+	if p.lasts == 0 {
+		return
+	}
+	p.lasts = 0
+	inTime, ends := p.counts[inTime].byClass(), p.counts[finished].byClass()
+	admits := p.counts[admitted].byClass()
+	for c := range admits {
+		admits[c] += inTime[c]
+	}
+	b.evidence.gain(p.from, &[tracks]byClass{admits, ends, ends, inTime})
+	p.counts = [rows]bySet{}
+}
+
+// gain counts successes of every track in both windows.
+func (e *evidence) gain(at int64, n *[tracks]byClass) {
+	for i := range e {
+		to := e[i].turn(at)
+		if to == nil {
+			continue
+		}
+		for t := range n {
+			for c, ok := range n[t] {
+				e[i].add(to, track(t), Class(c), counts{ok: ok})
+			}
+		}
+	}
+}
+
+// bySet counts successes by the set of their classes, Any left out.
+type bySet [sets]uint32
+
+// byClass counts them in every class of the set.
+type byClass [Classes]uint32
+
+func (n *bySet) byClass() byClass {
+	both, long := n[3]+n[7], n[4]+n[5]+n[6]+n[7]
+	stream, tools := n[1]+n[5]+both, n[2]+n[6]+both
+	return byClass{n[0] + n[1] + n[2] + n[3] + long, stream, tools, long}
+}
+
+// watch says which classes' successes count at once from now on: those which could meet a
+// rule, or end a run. The others may be pending until a cell of a window ends.
+func (b *Breaker) watch() {
+	b.wary = [Phases]ClassSet{}
+	for i := range b.evidence {
+		b.suspect(&b.evidence[i].sums)
+	}
+	for c, l := range b.lanes {
+		for p := range Phases {
+			if l != nil && !l.runs[p].Clean() {
+				b.wary[p] |= Class(c).Set()
+			}
+		}
+	}
+	from, to := b.evidence[0].ring.Newest()
+	slowFrom, slowTo := b.evidence[1].ring.Newest()
+	b.pending.from = max(from, slowFrom)
+	b.pending.lasts = min(to, slowTo) - b.pending.from
+}
+
+// suspect marks classes with more failures than the samples they have, or need, allow.
+func (b *Breaker) suspect(sums *cell) {
+	for t := range tracks {
+		for c, n := range sums[t] {
+			if n.bad > 0 && b.crosses(ruleOf(t), int64(n.bad), max(n.n(), b.policy.MinSamples)) {
+				b.wary[t.heardOf()] |= Class(c).Set()
+			}
+		}
+	}
+}
+
+// heardOf is the phase whose successes a track counts.
+func (t track) heardOf() Phase {
+	if t == track(Quality) {
+		return Finish
+	}
+	return t.phase()
+}
