@@ -281,6 +281,65 @@ func (ProbeOutcome) EnumDescriptor() ([]byte, []int) {
 	return file_pointsman_v1_sync_proto_rawDescGZIP(), []int{4}
 }
 
+// Dimension is what a limit counts.
+type Dimension int32
+
+const (
+	Dimension_DIMENSION_UNSPECIFIED Dimension = 0
+	Dimension_DIMENSION_REQUESTS    Dimension = 1 // a minute
+	Dimension_DIMENSION_TOKENS      Dimension = 2 // a minute, input and output
+	Dimension_DIMENSION_INPUT       Dimension = 3 // tokens a minute
+	Dimension_DIMENSION_OUTPUT      Dimension = 4 // tokens a minute
+	Dimension_DIMENSION_DAILY       Dimension = 5 // requests a day
+)
+
+// Enum value maps for Dimension.
+var (
+	Dimension_name = map[int32]string{
+		0: "DIMENSION_UNSPECIFIED",
+		1: "DIMENSION_REQUESTS",
+		2: "DIMENSION_TOKENS",
+		3: "DIMENSION_INPUT",
+		4: "DIMENSION_OUTPUT",
+		5: "DIMENSION_DAILY",
+	}
+	Dimension_value = map[string]int32{
+		"DIMENSION_UNSPECIFIED": 0,
+		"DIMENSION_REQUESTS":    1,
+		"DIMENSION_TOKENS":      2,
+		"DIMENSION_INPUT":       3,
+		"DIMENSION_OUTPUT":      4,
+		"DIMENSION_DAILY":       5,
+	}
+)
+
+func (x Dimension) Enum() *Dimension {
+	p := new(Dimension)
+	*p = x
+	return p
+}
+
+func (x Dimension) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Dimension) Descriptor() protoreflect.EnumDescriptor {
+	return file_pointsman_v1_sync_proto_enumTypes[5].Descriptor()
+}
+
+func (Dimension) Type() protoreflect.EnumType {
+	return &file_pointsman_v1_sync_proto_enumTypes[5]
+}
+
+func (x Dimension) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Dimension.Descriptor instead.
+func (Dimension) EnumDescriptor() ([]byte, []int) {
+	return file_pointsman_v1_sync_proto_rawDescGZIP(), []int{5}
+}
+
 type BreakerState int32
 
 const (
@@ -320,11 +379,11 @@ func (x BreakerState) String() string {
 }
 
 func (BreakerState) Descriptor() protoreflect.EnumDescriptor {
-	return file_pointsman_v1_sync_proto_enumTypes[5].Descriptor()
+	return file_pointsman_v1_sync_proto_enumTypes[6].Descriptor()
 }
 
 func (BreakerState) Type() protoreflect.EnumType {
-	return &file_pointsman_v1_sync_proto_enumTypes[5]
+	return &file_pointsman_v1_sync_proto_enumTypes[6]
 }
 
 func (x BreakerState) Number() protoreflect.EnumNumber {
@@ -333,7 +392,7 @@ func (x BreakerState) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use BreakerState.Descriptor instead.
 func (BreakerState) EnumDescriptor() ([]byte, []int) {
-	return file_pointsman_v1_sync_proto_rawDescGZIP(), []int{5}
+	return file_pointsman_v1_sync_proto_rawDescGZIP(), []int{6}
 }
 
 // SyncRequest goes up. Each side dates what the other says at the time it sent `seen`, plus
@@ -1768,6 +1827,7 @@ type Row struct {
 	OutstandingTokens   uint64                 `protobuf:"varint,14,opt,name=outstanding_tokens,json=outstandingTokens,proto3" json:"outstanding_tokens,omitempty"`
 	Ttft                []*Bucket              `protobuf:"bytes,15,rep,name=ttft,proto3" json:"ttft,omitempty"` // one log layout everywhere; merging is addition
 	CostNanoUsd         int64                  `protobuf:"varint,16,opt,name=cost_nano_usd,json=costNanoUsd,proto3" json:"cost_nano_usd,omitempty"`
+	Invalid             uint64                 `protobuf:"varint,17,opt,name=invalid,proto3" json:"invalid,omitempty"` // answers that a validator refused: no failures
 	unknownFields       protoimpl.UnknownFields
 	sizeCache           protoimpl.SizeCache
 }
@@ -1910,6 +1970,13 @@ func (x *Row) GetTtft() []*Bucket {
 func (x *Row) GetCostNanoUsd() int64 {
 	if x != nil {
 		return x.CostNanoUsd
+	}
+	return 0
+}
+
+func (x *Row) GetInvalid() uint64 {
+	if x != nil {
+		return x.Invalid
 	}
 	return 0
 }
@@ -2479,16 +2546,18 @@ func (x *Permit) GetPhase() Phase {
 
 // Lease is a part of a limit.
 type Lease struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Quota         string                 `protobuf:"bytes,1,opt,name=quota,proto3" json:"quota,omitempty"`       // or
-	Endpoint      string                 `protobuf:"bytes,2,opt,name=endpoint,proto3" json:"endpoint,omitempty"` // its concurrency; or
-	Tenant        string                 `protobuf:"bytes,3,opt,name=tenant,proto3" json:"tenant,omitempty"`     // its cap
-	Identity      uint64                 `protobuf:"fixed64,4,opt,name=identity,proto3" json:"identity,omitempty"`
-	RatePerMinute int64                  `protobuf:"varint,5,opt,name=rate_per_minute,json=ratePerMinute,proto3" json:"rate_per_minute,omitempty"`
-	Concurrency   int64                  `protobuf:"varint,6,opt,name=concurrency,proto3" json:"concurrency,omitempty"`
-	NanoUsd       int64                  `protobuf:"varint,7,opt,name=nano_usd,json=nanoUsd,proto3" json:"nano_usd,omitempty"`
-	DurationUs    int64                  `protobuf:"varint,8,opt,name=duration_us,json=durationUs,proto3" json:"duration_us,omitempty"`
-	SafeShare     int64                  `protobuf:"varint,9,opt,name=safe_share,json=safeShare,proto3" json:"safe_share,omitempty"`
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Quota    string                 `protobuf:"bytes,1,opt,name=quota,proto3" json:"quota,omitempty"`       // or
+	Endpoint string                 `protobuf:"bytes,2,opt,name=endpoint,proto3" json:"endpoint,omitempty"` // its concurrency; or
+	Tenant   string                 `protobuf:"bytes,3,opt,name=tenant,proto3" json:"tenant,omitempty"`     // its cap
+	Identity uint64                 `protobuf:"fixed64,4,opt,name=identity,proto3" json:"identity,omitempty"`
+	// Deprecated: Marked as deprecated in pointsman/v1/sync.proto.
+	RatePerMinute int64        `protobuf:"varint,5,opt,name=rate_per_minute,json=ratePerMinute,proto3" json:"rate_per_minute,omitempty"` // of parts, by dimension
+	Concurrency   int64        `protobuf:"varint,6,opt,name=concurrency,proto3" json:"concurrency,omitempty"`
+	NanoUsd       int64        `protobuf:"varint,7,opt,name=nano_usd,json=nanoUsd,proto3" json:"nano_usd,omitempty"`
+	DurationUs    int64        `protobuf:"varint,8,opt,name=duration_us,json=durationUs,proto3" json:"duration_us,omitempty"`
+	SafeShare     int64        `protobuf:"varint,9,opt,name=safe_share,json=safeShare,proto3" json:"safe_share,omitempty"` // of concurrency, without end
+	Parts         []*LeasePart `protobuf:"bytes,10,rep,name=parts,proto3" json:"parts,omitempty"`                          // of a quota, or a tenant's cap
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2551,6 +2620,7 @@ func (x *Lease) GetIdentity() uint64 {
 	return 0
 }
 
+// Deprecated: Marked as deprecated in pointsman/v1/sync.proto.
 func (x *Lease) GetRatePerMinute() int64 {
 	if x != nil {
 		return x.RatePerMinute
@@ -2586,6 +2656,76 @@ func (x *Lease) GetSafeShare() int64 {
 	return 0
 }
 
+func (x *Lease) GetParts() []*LeasePart {
+	if x != nil {
+		return x.Parts
+	}
+	return nil
+}
+
+// LeasePart is a lease's part of one dimension. A rate that gives less than one request, or
+// 1,000 tokens, in a second is a grant: what it gives until the lease ends may be taken at
+// any time before, once.
+type LeasePart struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Dimension     Dimension              `protobuf:"varint,1,opt,name=dimension,proto3,enum=pointsman.v1.Dimension" json:"dimension,omitempty"`
+	Rate          int64                  `protobuf:"varint,2,opt,name=rate,proto3" json:"rate,omitempty"` // in the dimension's window
+	Safe          int64                  `protobuf:"varint,3,opt,name=safe,proto3" json:"safe,omitempty"` // the same, without a lease and without end
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LeasePart) Reset() {
+	*x = LeasePart{}
+	mi := &file_pointsman_v1_sync_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LeasePart) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LeasePart) ProtoMessage() {}
+
+func (x *LeasePart) ProtoReflect() protoreflect.Message {
+	mi := &file_pointsman_v1_sync_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LeasePart.ProtoReflect.Descriptor instead.
+func (*LeasePart) Descriptor() ([]byte, []int) {
+	return file_pointsman_v1_sync_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *LeasePart) GetDimension() Dimension {
+	if x != nil {
+		return x.Dimension
+	}
+	return Dimension_DIMENSION_UNSPECIFIED
+}
+
+func (x *LeasePart) GetRate() int64 {
+	if x != nil {
+		return x.Rate
+	}
+	return 0
+}
+
+func (x *LeasePart) GetSafe() int64 {
+	if x != nil {
+		return x.Safe
+	}
+	return 0
+}
+
 // FleetEndpoint is one row of the fleet track: what the leader has learned of an endpoint.
 // It expires to neutral after 30 s without news; its breakers keep their own time.
 type FleetEndpoint struct {
@@ -2601,7 +2741,7 @@ type FleetEndpoint struct {
 
 func (x *FleetEndpoint) Reset() {
 	*x = FleetEndpoint{}
-	mi := &file_pointsman_v1_sync_proto_msgTypes[25]
+	mi := &file_pointsman_v1_sync_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2613,7 +2753,7 @@ func (x *FleetEndpoint) String() string {
 func (*FleetEndpoint) ProtoMessage() {}
 
 func (x *FleetEndpoint) ProtoReflect() protoreflect.Message {
-	mi := &file_pointsman_v1_sync_proto_msgTypes[25]
+	mi := &file_pointsman_v1_sync_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2626,7 +2766,7 @@ func (x *FleetEndpoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FleetEndpoint.ProtoReflect.Descriptor instead.
 func (*FleetEndpoint) Descriptor() ([]byte, []int) {
-	return file_pointsman_v1_sync_proto_rawDescGZIP(), []int{25}
+	return file_pointsman_v1_sync_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *FleetEndpoint) GetEndpoint() string {
@@ -2683,7 +2823,7 @@ type FleetBreaker struct {
 
 func (x *FleetBreaker) Reset() {
 	*x = FleetBreaker{}
-	mi := &file_pointsman_v1_sync_proto_msgTypes[26]
+	mi := &file_pointsman_v1_sync_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2695,7 +2835,7 @@ func (x *FleetBreaker) String() string {
 func (*FleetBreaker) ProtoMessage() {}
 
 func (x *FleetBreaker) ProtoReflect() protoreflect.Message {
-	mi := &file_pointsman_v1_sync_proto_msgTypes[26]
+	mi := &file_pointsman_v1_sync_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2708,7 +2848,7 @@ func (x *FleetBreaker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FleetBreaker.ProtoReflect.Descriptor instead.
 func (*FleetBreaker) Descriptor() ([]byte, []int) {
-	return file_pointsman_v1_sync_proto_rawDescGZIP(), []int{26}
+	return file_pointsman_v1_sync_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *FleetBreaker) GetClass() Class {
@@ -2798,7 +2938,7 @@ type FleetLoad struct {
 
 func (x *FleetLoad) Reset() {
 	*x = FleetLoad{}
-	mi := &file_pointsman_v1_sync_proto_msgTypes[27]
+	mi := &file_pointsman_v1_sync_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2810,7 +2950,7 @@ func (x *FleetLoad) String() string {
 func (*FleetLoad) ProtoMessage() {}
 
 func (x *FleetLoad) ProtoReflect() protoreflect.Message {
-	mi := &file_pointsman_v1_sync_proto_msgTypes[27]
+	mi := &file_pointsman_v1_sync_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2823,7 +2963,7 @@ func (x *FleetLoad) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FleetLoad.ProtoReflect.Descriptor instead.
 func (*FleetLoad) Descriptor() ([]byte, []int) {
-	return file_pointsman_v1_sync_proto_rawDescGZIP(), []int{27}
+	return file_pointsman_v1_sync_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *FleetLoad) GetLocality() string {
@@ -2893,7 +3033,7 @@ type FleetWorkload struct {
 
 func (x *FleetWorkload) Reset() {
 	*x = FleetWorkload{}
-	mi := &file_pointsman_v1_sync_proto_msgTypes[28]
+	mi := &file_pointsman_v1_sync_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2905,7 +3045,7 @@ func (x *FleetWorkload) String() string {
 func (*FleetWorkload) ProtoMessage() {}
 
 func (x *FleetWorkload) ProtoReflect() protoreflect.Message {
-	mi := &file_pointsman_v1_sync_proto_msgTypes[28]
+	mi := &file_pointsman_v1_sync_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2918,7 +3058,7 @@ func (x *FleetWorkload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FleetWorkload.ProtoReflect.Descriptor instead.
 func (*FleetWorkload) Descriptor() ([]byte, []int) {
-	return file_pointsman_v1_sync_proto_rawDescGZIP(), []int{28}
+	return file_pointsman_v1_sync_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *FleetWorkload) GetWorkload() string {
@@ -2946,7 +3086,7 @@ type FleetInstances struct {
 
 func (x *FleetInstances) Reset() {
 	*x = FleetInstances{}
-	mi := &file_pointsman_v1_sync_proto_msgTypes[29]
+	mi := &file_pointsman_v1_sync_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2958,7 +3098,7 @@ func (x *FleetInstances) String() string {
 func (*FleetInstances) ProtoMessage() {}
 
 func (x *FleetInstances) ProtoReflect() protoreflect.Message {
-	mi := &file_pointsman_v1_sync_proto_msgTypes[29]
+	mi := &file_pointsman_v1_sync_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2971,7 +3111,7 @@ func (x *FleetInstances) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FleetInstances.ProtoReflect.Descriptor instead.
 func (*FleetInstances) Descriptor() ([]byte, []int) {
-	return file_pointsman_v1_sync_proto_rawDescGZIP(), []int{29}
+	return file_pointsman_v1_sync_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *FleetInstances) GetEndpoint() string {
@@ -2998,7 +3138,7 @@ type FleetInstance struct {
 
 func (x *FleetInstance) Reset() {
 	*x = FleetInstance{}
-	mi := &file_pointsman_v1_sync_proto_msgTypes[30]
+	mi := &file_pointsman_v1_sync_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3010,7 +3150,7 @@ func (x *FleetInstance) String() string {
 func (*FleetInstance) ProtoMessage() {}
 
 func (x *FleetInstance) ProtoReflect() protoreflect.Message {
-	mi := &file_pointsman_v1_sync_proto_msgTypes[30]
+	mi := &file_pointsman_v1_sync_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3023,7 +3163,7 @@ func (x *FleetInstance) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FleetInstance.ProtoReflect.Descriptor instead.
 func (*FleetInstance) Descriptor() ([]byte, []int) {
-	return file_pointsman_v1_sync_proto_rawDescGZIP(), []int{30}
+	return file_pointsman_v1_sync_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *FleetInstance) GetAddress() string {
@@ -3159,7 +3299,7 @@ const file_pointsman_v1_sync_proto_rawDesc = "" +
 	" \x03(\v2\x11.pointsman.v1.RowR\x04rows\x12(\n" +
 	"\x05votes\x18\v \x03(\v2\x12.pointsman.v1.VoteR\x05votes\x121\n" +
 	"\x06probes\x18\f \x03(\v2\x19.pointsman.v1.ProbeResultR\x06probes\x12\x16\n" +
-	"\x06merged\x18\r \x01(\bR\x06merged\"\x9c\x04\n" +
+	"\x06merged\x18\r \x01(\bR\x06merged\"\xb6\x04\n" +
 	"\x03Row\x12\x1a\n" +
 	"\bendpoint\x18\x01 \x01(\tR\bendpoint\x12\x1a\n" +
 	"\bidentity\x18\x02 \x01(\x06R\bidentity\x12)\n" +
@@ -3177,7 +3317,8 @@ const file_pointsman_v1_sync_proto_rawDesc = "" +
 	"\x15pending_prompt_tokens\x18\r \x01(\x04R\x13pendingPromptTokens\x12-\n" +
 	"\x12outstanding_tokens\x18\x0e \x01(\x04R\x11outstandingTokens\x12(\n" +
 	"\x04ttft\x18\x0f \x03(\v2\x14.pointsman.v1.BucketR\x04ttft\x12\"\n" +
-	"\rcost_nano_usd\x18\x10 \x01(\x03R\vcostNanoUsd\"4\n" +
+	"\rcost_nano_usd\x18\x10 \x01(\x03R\vcostNanoUsd\x12\x18\n" +
+	"\ainvalid\x18\x11 \x01(\x04R\ainvalid\"4\n" +
 	"\x06Bucket\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\rR\x05index\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\x04R\x05count\"\xd6\x01\n" +
@@ -3224,19 +3365,25 @@ const file_pointsman_v1_sync_proto_rawDesc = "" +
 	"\x05class\x18\x03 \x01(\x0e2\x13.pointsman.v1.ClassR\x05class\x12\x14\n" +
 	"\x05round\x18\x04 \x01(\x04R\x05round\x12\x1a\n" +
 	"\tuse_by_us\x18\x05 \x01(\x03R\auseByUs\x12)\n" +
-	"\x05phase\x18\x06 \x01(\x0e2\x13.pointsman.v1.PhaseR\x05phase\"\x92\x02\n" +
+	"\x05phase\x18\x06 \x01(\x0e2\x13.pointsman.v1.PhaseR\x05phase\"\xc5\x02\n" +
 	"\x05Lease\x12\x14\n" +
 	"\x05quota\x18\x01 \x01(\tR\x05quota\x12\x1a\n" +
 	"\bendpoint\x18\x02 \x01(\tR\bendpoint\x12\x16\n" +
 	"\x06tenant\x18\x03 \x01(\tR\x06tenant\x12\x1a\n" +
-	"\bidentity\x18\x04 \x01(\x06R\bidentity\x12&\n" +
-	"\x0frate_per_minute\x18\x05 \x01(\x03R\rratePerMinute\x12 \n" +
+	"\bidentity\x18\x04 \x01(\x06R\bidentity\x12*\n" +
+	"\x0frate_per_minute\x18\x05 \x01(\x03B\x02\x18\x01R\rratePerMinute\x12 \n" +
 	"\vconcurrency\x18\x06 \x01(\x03R\vconcurrency\x12\x19\n" +
 	"\bnano_usd\x18\a \x01(\x03R\ananoUsd\x12\x1f\n" +
 	"\vduration_us\x18\b \x01(\x03R\n" +
 	"durationUs\x12\x1d\n" +
 	"\n" +
-	"safe_share\x18\t \x01(\x03R\tsafeShare\"\xc4\x01\n" +
+	"safe_share\x18\t \x01(\x03R\tsafeShare\x12-\n" +
+	"\x05parts\x18\n" +
+	" \x03(\v2\x17.pointsman.v1.LeasePartR\x05parts\"j\n" +
+	"\tLeasePart\x125\n" +
+	"\tdimension\x18\x01 \x01(\x0e2\x17.pointsman.v1.DimensionR\tdimension\x12\x12\n" +
+	"\x04rate\x18\x02 \x01(\x03R\x04rate\x12\x12\n" +
+	"\x04safe\x18\x03 \x01(\x03R\x04safe\"\xc4\x01\n" +
 	"\rFleetEndpoint\x12\x1a\n" +
 	"\bendpoint\x18\x01 \x01(\tR\bendpoint\x12\x1a\n" +
 	"\bidentity\x18\x02 \x01(\x06R\bidentity\x126\n" +
@@ -3299,6 +3446,13 @@ const file_pointsman_v1_sync_proto_rawDesc = "" +
 	"\x15PROBE_OUTCOME_STARTED\x10\x02\x12\x16\n" +
 	"\x12PROBE_OUTCOME_GOOD\x10\x03\x12\x15\n" +
 	"\x11PROBE_OUTCOME_BAD\x10\x04*\x94\x01\n" +
+	"\tDimension\x12\x19\n" +
+	"\x15DIMENSION_UNSPECIFIED\x10\x00\x12\x16\n" +
+	"\x12DIMENSION_REQUESTS\x10\x01\x12\x14\n" +
+	"\x10DIMENSION_TOKENS\x10\x02\x12\x13\n" +
+	"\x0fDIMENSION_INPUT\x10\x03\x12\x14\n" +
+	"\x10DIMENSION_OUTPUT\x10\x04\x12\x13\n" +
+	"\x0fDIMENSION_DAILY\x10\x05*\x94\x01\n" +
 	"\fBreakerState\x12\x1d\n" +
 	"\x19BREAKER_STATE_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14BREAKER_STATE_CLOSED\x10\x01\x12\x16\n" +
@@ -3320,110 +3474,114 @@ func file_pointsman_v1_sync_proto_rawDescGZIP() []byte {
 	return file_pointsman_v1_sync_proto_rawDescData
 }
 
-var file_pointsman_v1_sync_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_pointsman_v1_sync_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
+var file_pointsman_v1_sync_proto_enumTypes = make([]protoimpl.EnumInfo, 7)
+var file_pointsman_v1_sync_proto_msgTypes = make([]protoimpl.MessageInfo, 32)
 var file_pointsman_v1_sync_proto_goTypes = []any{
 	(Track)(0),             // 0: pointsman.v1.Track
 	(EmptyReason)(0),       // 1: pointsman.v1.EmptyReason
 	(Class)(0),             // 2: pointsman.v1.Class
 	(Phase)(0),             // 3: pointsman.v1.Phase
 	(ProbeOutcome)(0),      // 4: pointsman.v1.ProbeOutcome
-	(BreakerState)(0),      // 5: pointsman.v1.BreakerState
-	(*SyncRequest)(nil),    // 6: pointsman.v1.SyncRequest
-	(*SyncResponse)(nil),   // 7: pointsman.v1.SyncResponse
-	(*Version)(nil),        // 8: pointsman.v1.Version
-	(*Held)(nil),           // 9: pointsman.v1.Held
-	(*Hello)(nil),          // 10: pointsman.v1.Hello
-	(*Label)(nil),          // 11: pointsman.v1.Label
-	(*Subscribe)(nil),      // 12: pointsman.v1.Subscribe
-	(*Update)(nil),         // 13: pointsman.v1.Update
-	(*Age)(nil),            // 14: pointsman.v1.Age
-	(*Ack)(nil),            // 15: pointsman.v1.Ack
-	(*Unusable)(nil),       // 16: pointsman.v1.Unusable
-	(*Nack)(nil),           // 17: pointsman.v1.Nack
-	(*Heartbeat)(nil),      // 18: pointsman.v1.Heartbeat
-	(*HeadAge)(nil),        // 19: pointsman.v1.HeadAge
-	(*Goodbye)(nil),        // 20: pointsman.v1.Goodbye
-	(*Report)(nil),         // 21: pointsman.v1.Report
-	(*LeafReport)(nil),     // 22: pointsman.v1.LeafReport
-	(*Row)(nil),            // 23: pointsman.v1.Row
-	(*Bucket)(nil),         // 24: pointsman.v1.Bucket
-	(*Vote)(nil),           // 25: pointsman.v1.Vote
-	(*ProbeResult)(nil),    // 26: pointsman.v1.ProbeResult
-	(*LeafState)(nil),      // 27: pointsman.v1.LeafState
-	(*Grant)(nil),          // 28: pointsman.v1.Grant
-	(*Permit)(nil),         // 29: pointsman.v1.Permit
-	(*Lease)(nil),          // 30: pointsman.v1.Lease
-	(*FleetEndpoint)(nil),  // 31: pointsman.v1.FleetEndpoint
-	(*FleetBreaker)(nil),   // 32: pointsman.v1.FleetBreaker
-	(*FleetLoad)(nil),      // 33: pointsman.v1.FleetLoad
-	(*FleetWorkload)(nil),  // 34: pointsman.v1.FleetWorkload
-	(*FleetInstances)(nil), // 35: pointsman.v1.FleetInstances
-	(*FleetInstance)(nil),  // 36: pointsman.v1.FleetInstance
-	(*Resource)(nil),       // 37: pointsman.v1.Resource
-	(*ResourceRef)(nil),    // 38: pointsman.v1.ResourceRef
-	(Kind)(0),              // 39: pointsman.v1.Kind
+	(Dimension)(0),         // 5: pointsman.v1.Dimension
+	(BreakerState)(0),      // 6: pointsman.v1.BreakerState
+	(*SyncRequest)(nil),    // 7: pointsman.v1.SyncRequest
+	(*SyncResponse)(nil),   // 8: pointsman.v1.SyncResponse
+	(*Version)(nil),        // 9: pointsman.v1.Version
+	(*Held)(nil),           // 10: pointsman.v1.Held
+	(*Hello)(nil),          // 11: pointsman.v1.Hello
+	(*Label)(nil),          // 12: pointsman.v1.Label
+	(*Subscribe)(nil),      // 13: pointsman.v1.Subscribe
+	(*Update)(nil),         // 14: pointsman.v1.Update
+	(*Age)(nil),            // 15: pointsman.v1.Age
+	(*Ack)(nil),            // 16: pointsman.v1.Ack
+	(*Unusable)(nil),       // 17: pointsman.v1.Unusable
+	(*Nack)(nil),           // 18: pointsman.v1.Nack
+	(*Heartbeat)(nil),      // 19: pointsman.v1.Heartbeat
+	(*HeadAge)(nil),        // 20: pointsman.v1.HeadAge
+	(*Goodbye)(nil),        // 21: pointsman.v1.Goodbye
+	(*Report)(nil),         // 22: pointsman.v1.Report
+	(*LeafReport)(nil),     // 23: pointsman.v1.LeafReport
+	(*Row)(nil),            // 24: pointsman.v1.Row
+	(*Bucket)(nil),         // 25: pointsman.v1.Bucket
+	(*Vote)(nil),           // 26: pointsman.v1.Vote
+	(*ProbeResult)(nil),    // 27: pointsman.v1.ProbeResult
+	(*LeafState)(nil),      // 28: pointsman.v1.LeafState
+	(*Grant)(nil),          // 29: pointsman.v1.Grant
+	(*Permit)(nil),         // 30: pointsman.v1.Permit
+	(*Lease)(nil),          // 31: pointsman.v1.Lease
+	(*LeasePart)(nil),      // 32: pointsman.v1.LeasePart
+	(*FleetEndpoint)(nil),  // 33: pointsman.v1.FleetEndpoint
+	(*FleetBreaker)(nil),   // 34: pointsman.v1.FleetBreaker
+	(*FleetLoad)(nil),      // 35: pointsman.v1.FleetLoad
+	(*FleetWorkload)(nil),  // 36: pointsman.v1.FleetWorkload
+	(*FleetInstances)(nil), // 37: pointsman.v1.FleetInstances
+	(*FleetInstance)(nil),  // 38: pointsman.v1.FleetInstance
+	(*Resource)(nil),       // 39: pointsman.v1.Resource
+	(*ResourceRef)(nil),    // 40: pointsman.v1.ResourceRef
+	(Kind)(0),              // 41: pointsman.v1.Kind
 }
 var file_pointsman_v1_sync_proto_depIdxs = []int32{
-	10, // 0: pointsman.v1.SyncRequest.hello:type_name -> pointsman.v1.Hello
-	12, // 1: pointsman.v1.SyncRequest.subscribe:type_name -> pointsman.v1.Subscribe
-	15, // 2: pointsman.v1.SyncRequest.ack:type_name -> pointsman.v1.Ack
-	17, // 3: pointsman.v1.SyncRequest.nack:type_name -> pointsman.v1.Nack
-	21, // 4: pointsman.v1.SyncRequest.report:type_name -> pointsman.v1.Report
-	13, // 5: pointsman.v1.SyncResponse.update:type_name -> pointsman.v1.Update
-	28, // 6: pointsman.v1.SyncResponse.grant:type_name -> pointsman.v1.Grant
-	18, // 7: pointsman.v1.SyncResponse.heartbeat:type_name -> pointsman.v1.Heartbeat
-	20, // 8: pointsman.v1.SyncResponse.goodbye:type_name -> pointsman.v1.Goodbye
+	11, // 0: pointsman.v1.SyncRequest.hello:type_name -> pointsman.v1.Hello
+	13, // 1: pointsman.v1.SyncRequest.subscribe:type_name -> pointsman.v1.Subscribe
+	16, // 2: pointsman.v1.SyncRequest.ack:type_name -> pointsman.v1.Ack
+	18, // 3: pointsman.v1.SyncRequest.nack:type_name -> pointsman.v1.Nack
+	22, // 4: pointsman.v1.SyncRequest.report:type_name -> pointsman.v1.Report
+	14, // 5: pointsman.v1.SyncResponse.update:type_name -> pointsman.v1.Update
+	29, // 6: pointsman.v1.SyncResponse.grant:type_name -> pointsman.v1.Grant
+	19, // 7: pointsman.v1.SyncResponse.heartbeat:type_name -> pointsman.v1.Heartbeat
+	21, // 8: pointsman.v1.SyncResponse.goodbye:type_name -> pointsman.v1.Goodbye
 	0,  // 9: pointsman.v1.Held.track:type_name -> pointsman.v1.Track
-	8,  // 10: pointsman.v1.Held.version:type_name -> pointsman.v1.Version
-	8,  // 11: pointsman.v1.Held.nacked:type_name -> pointsman.v1.Version
-	11, // 12: pointsman.v1.Hello.labels:type_name -> pointsman.v1.Label
-	12, // 13: pointsman.v1.Hello.subscribe:type_name -> pointsman.v1.Subscribe
-	9,  // 14: pointsman.v1.Hello.held:type_name -> pointsman.v1.Held
+	9,  // 10: pointsman.v1.Held.version:type_name -> pointsman.v1.Version
+	9,  // 11: pointsman.v1.Held.nacked:type_name -> pointsman.v1.Version
+	12, // 12: pointsman.v1.Hello.labels:type_name -> pointsman.v1.Label
+	13, // 13: pointsman.v1.Hello.subscribe:type_name -> pointsman.v1.Subscribe
+	10, // 14: pointsman.v1.Hello.held:type_name -> pointsman.v1.Held
 	0,  // 15: pointsman.v1.Update.track:type_name -> pointsman.v1.Track
-	8,  // 16: pointsman.v1.Update.since:type_name -> pointsman.v1.Version
-	8,  // 17: pointsman.v1.Update.version:type_name -> pointsman.v1.Version
-	37, // 18: pointsman.v1.Update.upserts:type_name -> pointsman.v1.Resource
-	38, // 19: pointsman.v1.Update.removed:type_name -> pointsman.v1.ResourceRef
+	9,  // 16: pointsman.v1.Update.since:type_name -> pointsman.v1.Version
+	9,  // 17: pointsman.v1.Update.version:type_name -> pointsman.v1.Version
+	39, // 18: pointsman.v1.Update.upserts:type_name -> pointsman.v1.Resource
+	40, // 19: pointsman.v1.Update.removed:type_name -> pointsman.v1.ResourceRef
 	1,  // 20: pointsman.v1.Update.empty:type_name -> pointsman.v1.EmptyReason
-	14, // 21: pointsman.v1.Update.ages:type_name -> pointsman.v1.Age
-	39, // 22: pointsman.v1.Age.kind:type_name -> pointsman.v1.Kind
-	9,  // 23: pointsman.v1.Ack.held:type_name -> pointsman.v1.Held
-	16, // 24: pointsman.v1.Ack.unusable:type_name -> pointsman.v1.Unusable
+	15, // 21: pointsman.v1.Update.ages:type_name -> pointsman.v1.Age
+	41, // 22: pointsman.v1.Age.kind:type_name -> pointsman.v1.Kind
+	10, // 23: pointsman.v1.Ack.held:type_name -> pointsman.v1.Held
+	17, // 24: pointsman.v1.Ack.unusable:type_name -> pointsman.v1.Unusable
 	0,  // 25: pointsman.v1.Nack.track:type_name -> pointsman.v1.Track
-	8,  // 26: pointsman.v1.Nack.version:type_name -> pointsman.v1.Version
-	19, // 27: pointsman.v1.Heartbeat.heads:type_name -> pointsman.v1.HeadAge
+	9,  // 26: pointsman.v1.Nack.version:type_name -> pointsman.v1.Version
+	20, // 27: pointsman.v1.Heartbeat.heads:type_name -> pointsman.v1.HeadAge
 	0,  // 28: pointsman.v1.HeadAge.track:type_name -> pointsman.v1.Track
-	22, // 29: pointsman.v1.Report.leaves:type_name -> pointsman.v1.LeafReport
-	27, // 30: pointsman.v1.Report.states:type_name -> pointsman.v1.LeafState
-	23, // 31: pointsman.v1.LeafReport.rows:type_name -> pointsman.v1.Row
-	25, // 32: pointsman.v1.LeafReport.votes:type_name -> pointsman.v1.Vote
-	26, // 33: pointsman.v1.LeafReport.probes:type_name -> pointsman.v1.ProbeResult
+	23, // 29: pointsman.v1.Report.leaves:type_name -> pointsman.v1.LeafReport
+	28, // 30: pointsman.v1.Report.states:type_name -> pointsman.v1.LeafState
+	24, // 31: pointsman.v1.LeafReport.rows:type_name -> pointsman.v1.Row
+	26, // 32: pointsman.v1.LeafReport.votes:type_name -> pointsman.v1.Vote
+	27, // 33: pointsman.v1.LeafReport.probes:type_name -> pointsman.v1.ProbeResult
 	2,  // 34: pointsman.v1.Row.class:type_name -> pointsman.v1.Class
-	24, // 35: pointsman.v1.Row.ttft:type_name -> pointsman.v1.Bucket
+	25, // 35: pointsman.v1.Row.ttft:type_name -> pointsman.v1.Bucket
 	2,  // 36: pointsman.v1.Vote.class:type_name -> pointsman.v1.Class
 	3,  // 37: pointsman.v1.Vote.phase:type_name -> pointsman.v1.Phase
 	2,  // 38: pointsman.v1.ProbeResult.class:type_name -> pointsman.v1.Class
 	4,  // 39: pointsman.v1.ProbeResult.outcome:type_name -> pointsman.v1.ProbeOutcome
-	8,  // 40: pointsman.v1.LeafState.version:type_name -> pointsman.v1.Version
-	8,  // 41: pointsman.v1.LeafState.nacked:type_name -> pointsman.v1.Version
-	16, // 42: pointsman.v1.LeafState.unusable:type_name -> pointsman.v1.Unusable
-	29, // 43: pointsman.v1.Grant.permit:type_name -> pointsman.v1.Permit
-	30, // 44: pointsman.v1.Grant.lease:type_name -> pointsman.v1.Lease
+	9,  // 40: pointsman.v1.LeafState.version:type_name -> pointsman.v1.Version
+	9,  // 41: pointsman.v1.LeafState.nacked:type_name -> pointsman.v1.Version
+	17, // 42: pointsman.v1.LeafState.unusable:type_name -> pointsman.v1.Unusable
+	30, // 43: pointsman.v1.Grant.permit:type_name -> pointsman.v1.Permit
+	31, // 44: pointsman.v1.Grant.lease:type_name -> pointsman.v1.Lease
 	2,  // 45: pointsman.v1.Permit.class:type_name -> pointsman.v1.Class
 	3,  // 46: pointsman.v1.Permit.phase:type_name -> pointsman.v1.Phase
-	32, // 47: pointsman.v1.FleetEndpoint.breakers:type_name -> pointsman.v1.FleetBreaker
-	33, // 48: pointsman.v1.FleetEndpoint.loads:type_name -> pointsman.v1.FleetLoad
-	2,  // 49: pointsman.v1.FleetBreaker.class:type_name -> pointsman.v1.Class
-	5,  // 50: pointsman.v1.FleetBreaker.state:type_name -> pointsman.v1.BreakerState
-	36, // 51: pointsman.v1.FleetInstances.instances:type_name -> pointsman.v1.FleetInstance
-	6,  // 52: pointsman.v1.SyncService.Sync:input_type -> pointsman.v1.SyncRequest
-	7,  // 53: pointsman.v1.SyncService.Sync:output_type -> pointsman.v1.SyncResponse
-	53, // [53:54] is the sub-list for method output_type
-	52, // [52:53] is the sub-list for method input_type
-	52, // [52:52] is the sub-list for extension type_name
-	52, // [52:52] is the sub-list for extension extendee
-	0,  // [0:52] is the sub-list for field type_name
+	32, // 47: pointsman.v1.Lease.parts:type_name -> pointsman.v1.LeasePart
+	5,  // 48: pointsman.v1.LeasePart.dimension:type_name -> pointsman.v1.Dimension
+	34, // 49: pointsman.v1.FleetEndpoint.breakers:type_name -> pointsman.v1.FleetBreaker
+	35, // 50: pointsman.v1.FleetEndpoint.loads:type_name -> pointsman.v1.FleetLoad
+	2,  // 51: pointsman.v1.FleetBreaker.class:type_name -> pointsman.v1.Class
+	6,  // 52: pointsman.v1.FleetBreaker.state:type_name -> pointsman.v1.BreakerState
+	38, // 53: pointsman.v1.FleetInstances.instances:type_name -> pointsman.v1.FleetInstance
+	7,  // 54: pointsman.v1.SyncService.Sync:input_type -> pointsman.v1.SyncRequest
+	8,  // 55: pointsman.v1.SyncService.Sync:output_type -> pointsman.v1.SyncResponse
+	55, // [55:56] is the sub-list for method output_type
+	54, // [54:55] is the sub-list for method input_type
+	54, // [54:54] is the sub-list for extension type_name
+	54, // [54:54] is the sub-list for extension extendee
+	0,  // [0:54] is the sub-list for field type_name
 }
 
 func init() { file_pointsman_v1_sync_proto_init() }
@@ -3454,8 +3612,8 @@ func file_pointsman_v1_sync_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_pointsman_v1_sync_proto_rawDesc), len(file_pointsman_v1_sync_proto_rawDesc)),
-			NumEnums:      6,
-			NumMessages:   31,
+			NumEnums:      7,
+			NumMessages:   32,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
