@@ -37,6 +37,7 @@ var layers = map[string]layer{
 	"proto/pointsman/v1":         {nil, grpc},
 	"clientlib/route/window":     {},
 	"clientlib/route/money":      {},
+	"clientlib/route/limit":      {},
 	"clientlib/route/breaker":    {ours: []string{"clientlib/route/window"}},
 	"clientlib/route":            {ours: leaves},
 	"clientlib/wire":             {with(core, []string{"proto/pointsman/v1"}), protobuf},

@@ -10,59 +10,58 @@ type Attempt struct {
 	serial uint64
 }
 
-// slot is one attempt in flight. It gives back to what it captured, whatever came since.
+// flights are the attempts that have not ended.
+type flights struct {
+	slots  []slot
+	due    []int64 // by slot: when time alone brings something
+	free   []int32
+	serial uint64
+}
+
+// slot is one attempt in flight, on three cache lines. It gives back to what it captured,
+// whatever came since. Times are µs.
 type slot struct {
 	serial   uint64 // 0: free
 	learned  *learned
-	endpoint *Endpoint
 	tally    *tally
-	work     *work
+	endpoint *Endpoint
 	call     *Call
+	permit   *Permit // of a fleet's probe that is not judged yet
 
-	moments
-	sizes
+	started  int64
+	firstAt  int64 // 0: no first token yet
+	policyAt int64 // when the workload's own limit passes; lostAt: it has none
+	lostAt   int64
+
+	input     int64 // tokens
+	output    int64 // predicted
+	ttftLimit int64 // above it a first token is late; 0: never
+	round     uint64
+
+	taken                // of limits
+	older, younger int32 // without a first token at the same endpoint; −1: none
 
 	classes breaker.ClassSet
 	stream  bool
 	late    bool // counted before its first token came
-	probe   probe
-	round   uint64
-
-	older, younger int32 // without a first token at the same endpoint; −1: none
-}
-
-// moments are when what of an attempt has come, or is due. Times are µs.
-type moments struct {
-	started   int64
-	expected  int64 // from then to the first token, or the end
-	policyAt  int64 // when the workload's own limit passes; lostAt: it has none
-	overdueAt int64 // when a missing first token counts; 0: never
-	lostAt    int64
-	firstAt   int64 // 0: no first token yet
-}
-
-// sizes are an attempt's tokens.
-type sizes struct {
-	input   int64
-	output  int64 // predicted
-	pending int64 // of the prompt, still counted
+	local   bool // a probe of this process's own half-open
 }
 
 // send takes an attempt.
 func (r *Router) send(now int64, p *pool, m *member, c *Call, probe probe) Step {
 	id := r.take()
-	s, w, e := &r.slots[id], p.work.compiled.spec, m.facts.endpoint
-	q := &c.request
-	*s = slot{
-		serial: s.serial, learned: m.learned, endpoint: e, tally: m.tally, work: p.work, call: c,
-		moments: moments{started: now}, sizes: sizes{q.Input, p.work.predict(q), q.Input},
-		classes: p.ask.classes, stream: q.Stream, probe: probe, round: m.breaker.Round(),
+	s, w, e, q := &r.slots[id], p.work.compiled.spec, m.facts.endpoint, &c.request
+	s.learned, s.tally, s.endpoint, s.call, s.permit = m.learned, m.tally, e, c, probe.permit
+	s.tally.work = p.work
+	s.started, s.input, s.output = now, q.Input, p.work.predict(q)
+	s.classes, s.stream, s.local, s.round = p.ask.classes, q.Stream, probe.round != 0, probe.round
+	if !s.local {
+		s.round = m.breaker.Round()
 	}
-	if probe.local {
-		s.round = probe.round
-	}
-	limits := s.limit(now, w, c.deadline(w))
+	limits := s.limit(w, c.deadline(w))
+	r.due[id] = s.dueAt()
 	r.count(now, id, s)
+	r.charge(now, s)
 	c.note(m.learned)
 	return Step{Kind: Send, Attempt: Attempt{uint32(id), s.serial}, Endpoint: e, Limits: limits, Probe: probe.on()}
 }
@@ -70,7 +69,7 @@ func (r *Router) send(now int64, p *pool, m *member, c *Call, probe probe) Step 
 // take finds a free slot and gives it a serial of its own.
 func (r *Router) take() int32 {
 	if len(r.free) == 0 {
-		r.slots = append(r.slots, slot{})
+		r.slots, r.due = append(r.slots, slot{}), append(r.due, forever)
 		r.free = append(r.free, int32(len(r.slots)-1))
 	}
 	id := r.free[len(r.free)-1]
@@ -82,108 +81,49 @@ func (r *Router) take() int32 {
 
 // limit says how long the attempt may take, and notes when what passes. A limit of 0 is none
 // of its own.
-func (s *slot) limit(now int64, w *Workload, deadline int64) Limits {
-	total := deadline - now
+func (s *slot) limit(w *Workload, deadline int64) Limits {
+	a, total := &w.Attempts, deadline-s.started
 	own := func(limit int64) int64 {
 		if limit == 0 {
 			return total
 		}
 		return min(limit, total)
 	}
-	l := Limits{Connect: own(w.Attempts.Connect), FirstToken: own(w.Attempts.FirstToken), Answer: own(w.Attempts.Answer), Stall: own(w.Attempts.Stall), Total: total}
-	if s.probe.on() {
-		l.FirstToken = min(l.FirstToken, s.patience())
+	l := Limits{Connect: own(a.Connect), FirstToken: own(a.FirstToken), Answer: own(a.Answer), Stall: own(a.Stall), Total: total}
+	if s.endpoint.Breaker.TTFTLimit > 0 {
+		s.ttftLimit = s.endpoint.ttftLimit(s.input)
 	}
-	s.expected = max(expectation(s.input, s.output, s.stream), 1)
-	if s.endpoint.Breaker.TTFTLimit > 0 && s.stream {
-		s.overdueAt = now + s.ttftLimit()
+	if (s.local || s.permit != nil) && s.ttftLimit > 0 {
+		l.FirstToken = min(l.FirstToken, s.ttftLimit)
 	}
 	s.lostAt = deadline + lostGrace
-	first := w.Attempts.Answer
+	first := a.Answer
 	if s.stream {
-		first = w.Attempts.FirstToken
+		first = a.FirstToken
 	}
 	s.policyAt = s.lostAt
 	if first > 0 {
-		s.policyAt = now + first
+		s.policyAt = s.started + first
 	}
 	return l
 }
 
-// ttftLimit is the time to a first token that the endpoint's policy allows this attempt.
-func (s *slot) ttftLimit() int64 { return s.endpoint.ttftLimit(s.input) }
-
 func (e *Endpoint) ttftLimit(input int64) int64 { return e.Breaker.TTFTLimit + 3*kappa*input }
 
-// patience is how long a probe waits for a first token.
-func (s *slot) patience() int64 {
-	if s.endpoint.Breaker.TTFTLimit > 0 {
-		return s.ttftLimit()
+// dueAt is when a first token counts as missing, or the attempt as lost.
+func (s *slot) dueAt() int64 {
+	if s.stream && s.ttftLimit > 0 && s.firstAt == 0 && !s.late {
+		return min(s.lostAt, s.started+s.ttftLimit)
 	}
-	return forever
+	return s.lostAt
 }
 
-// count adds the attempt to everything that it loads.
-func (r *Router) count(now int64, id int32, s *slot) {
-	l := s.learned
-	if now-l.usedAt >= forgotten && l.inFlight == 0 && (!l.word.fresh(now) || l.word.inFlight == 0) {
-		l.cold = true
+// pending is how much of the prompt waits to be read, as far as that can be told.
+func (s *slot) pending(now int64) int64 {
+	if s.firstAt > 0 || !s.stream && now-s.started >= prefill(s.input) {
+		return 0
 	}
-	l.usedAt = now
-	l.inFlight++
-	l.ring.note(now, l.inFlight)
-	r.queue(id, s)
-	r.gauge(s, 1, s.pending, s.input+s.output)
-}
-
-// uncount takes it away again.
-func (r *Router) uncount(now int64, id int32, s *slot) {
-	l := s.learned
-	r.answered(id, s)
-	r.prefilled(s)
-	l.inFlight--
-	l.ring.note(now, l.inFlight)
-	r.gauge(s, -1, 0, -s.input-s.output)
-}
-
-// prefilled gives the prompt's tokens back, once.
-func (r *Router) prefilled(s *slot) {
-	if s.pending == 0 {
-		return
-	}
-	r.gauge(s, 0, -s.pending, 0)
-	s.pending = 0
-}
-
-// queue puts the attempt last among those without a first token.
-func (r *Router) queue(id int32, s *slot) {
-	l := s.learned
-	s.older, s.younger = l.newest, -1
-	if l.newest >= 0 {
-		r.slots[l.newest].younger = id
-	} else {
-		l.oldest = id
-	}
-	l.newest = id
-}
-
-// answered takes it out; a second time it does nothing.
-func (r *Router) answered(id int32, s *slot) {
-	l := s.learned
-	if s.older < 0 && l.oldest != id {
-		return
-	}
-	if s.older >= 0 {
-		r.slots[s.older].younger = s.younger
-	} else {
-		l.oldest = s.younger
-	}
-	if s.younger >= 0 {
-		r.slots[s.younger].older = s.older
-	} else {
-		l.newest = s.older
-	}
-	s.older, s.younger = -1, -1
+	return s.input
 }
 
 // inFlight finds an attempt that has not ended, or nil.

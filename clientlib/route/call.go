@@ -17,6 +17,7 @@ const (
 type Call struct {
 	workload string
 	request  Request
+	tenant   *tenant // nil: none is declared
 	began    int64
 	hash     uint32 // where it goes while a tier comes back
 
@@ -32,6 +33,7 @@ type Call struct {
 	decided bool // what follows the last attempt, and not before until
 	until   int64
 	repeat  bool  // the next attempt goes to the same endpoint, if it can
+	window  int64 // of the last attempt's endpoint, as it was then
 	larger  int64 // tokens that the window must hold after an endpoint's did not
 	from    int   // the first tier that it may use; above 0 once it has escalated
 }
@@ -79,6 +81,9 @@ func (r *Router) Next(now int64, seed uint32, c *Call) Step {
 	spec := w.compiled.spec
 	switch {
 	case c.attempts == 0:
+		if err := c.request.check(); err != nil {
+			return Step{Err: fmt.Errorf("workload %q: %w", c.workload, err)}
+		}
 		c.hash = d.next()
 	case !c.decided:
 		if why, ends := r.again(now, &d, w, c); ends {
@@ -88,10 +93,12 @@ func (r *Router) Next(now int64, seed uint32, c *Call) Step {
 	if now < c.until {
 		return Step{Kind: Wait, Until: c.until}
 	}
-	if now >= c.deadline(spec) {
+	switch { // once more: a wait or a new catalog may have come between
+	case now >= c.deadline(spec):
 		return c.end(EndDeadline, nil)
-	}
-	if c.attempts > 0 && !r.affords(now, w, c) {
+	case c.attempts > 0 && c.attempts >= c.most(spec):
+		return c.end(EndAttempts, nil)
+	case c.attempts > 0 && !r.affords(now, w, c):
 		return c.end(EndBudget, nil)
 	}
 	return r.try(now, &d, w, c)
@@ -163,11 +170,10 @@ func (c *Call) ends(w *workload) (End, bool) {
 // enlarge asks for a larger window than the one that was too short, once; of a later tier
 // if the workload says so.
 func (c *Call) enlarge(w *workload) bool {
-	window := c.at.facts.endpoint.ContextWindow
-	if c.larger > 0 || window == 0 || w.spec.EscalateContext && c.from == 0 && !c.escalate(w) {
+	if c.larger > 0 || c.window == 0 || w.spec.EscalateContext && c.from == 0 && !c.escalate(w) {
 		return false
 	}
-	c.larger = window + 1
+	c.larger = c.window + 1
 	return true
 }
 
@@ -209,7 +215,7 @@ func (c *Call) repeats(now int64, w *Workload) bool {
 		return false
 	}
 	if c.last.Kind == Limited { // what another call was told may hold the quota for longer
-		return c.last.RetryAfter > 0 && c.at.quota.until <= now+backoffMost+coolSpread
+		return c.last.RetryAfter > 0 && c.at.cooledUntil() <= now+backoffMost+second
 	}
 	return c.last.Kind == Faulted
 }
@@ -225,7 +231,7 @@ func (c *Call) floor(now int64) int64 {
 	case !c.repeat:
 		return now
 	case c.last.Kind == Limited:
-		return max(now, c.at.quota.until)
+		return max(now, c.at.cooledUntil())
 	}
 	return now + c.last.RetryAfter
 }
@@ -242,6 +248,8 @@ func (r *Router) try(now int64, d *draws, w *work, c *Call) Step {
 		return c.shed(r.snapshot.static.forbid(w.compiled))
 	}
 	p := r.pool(now, w, &a)
+	r.measure(now, w, c)
+	r.demand(now)
 	r.choice = choice{work: w, call: c, now: now, seed: d.seed}
 	at, probe := r.direct(now, w, p, c, false)
 	if at == nowhere {
@@ -268,6 +276,7 @@ func (r *Router) try(now int64, d *draws, w *work, c *Call) Step {
 	}
 	c.decided = false
 	m := r.member(w, at)
+	c.window = m.facts.endpoint.ContextWindow
 	return r.send(now, p, &m, c, probe)
 }
 

@@ -19,12 +19,13 @@ const (
 	EventStale   // an attempt marked or settled that had ended
 	EventLost    // an attempt swept that nobody settled
 	EventDropped // Count events were not kept
+	EventBudget  // a tenant's, of which so much is spent that it is to be warned; Until: it begins anew
 	eventKinds
 )
 
 var eventNames = [eventKinds]string{
 	"none", "opened", "closed", "credential_out", "endpoint_out", "cooldown", "tier_down", "tier_up",
-	"panic", "calm", "stale", "lost", "dropped",
+	"panic", "calm", "stale", "lost", "dropped", "budget",
 }
 
 func (k EventKind) String() string {
@@ -40,7 +41,7 @@ type Event struct {
 	At       int64 // µs
 	Endpoint string
 	Workload string
-	Name     string // of the credential, quota or tier
+	Name     string // of the credential, quota, tier or tenant
 	Class    breaker.Class
 	Phase    breaker.Phase
 	Soft     bool

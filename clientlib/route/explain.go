@@ -31,7 +31,7 @@ type Candidate struct {
 	Tier     string
 	Reason   Reason
 	Share    float64
-	Score    float64 // lower wins; 0 when a gate refuses
+	Score    float64 // lower wins; 0 when a gate refuses, and of a strategy without scores
 	Load     float64 // the fleet's requests in flight, as far as known
 	TTFT     int64   // µs, expected
 }
@@ -42,9 +42,14 @@ type EndpointState struct {
 	Identity uint64
 	InFlight int64
 	TTFT     int64 // µs; 0: not measured
-	Local    string
-	Fleet    string
-	Share    float64
+
+	Slowdown           float64 // how many times as long as its tokens explain; 0: not measured
+	SlowdownSamples    float64 // fading
+	Successes, Samples float64 // of attempts that say something of it, fading
+
+	Local string
+	Fleet string
+	Share float64
 }
 
 // Explain says what Next would do now, by its very gates and scores. It takes nothing and
@@ -59,7 +64,8 @@ func (r *Router) Explain(now int64, workload string, q Request) Explanation {
 	}
 	x.Version, x.Strategy = r.snapshot.Version(), w.compiled.spec.Strategy
 	a, allowed := r.snapshot.static.ask(w.compiled, &c)
-	p := r.pool(now, w, &a)
+	p := r.peek(now, w, &a)
+	r.measure(now, w, &c)
 	x.Panic = p.panic
 	for i := range p.tiers {
 		t := &p.tiers[i]
@@ -95,7 +101,7 @@ func (r *Router) explainTier(now int64, x *Explanation, p *pool, t *tier, c *Cal
 		l := r.current[place]
 		v := Candidate{Endpoint: l.name, Tier: t.name, Share: r.shareOf(now, p, place), Load: l.load(now), Reason: r.gate(now, p, place, c)}
 		v.TTFT = int64(r.expect(now, p, place, c.request.Input))
-		if v.Reason == Pass && v.Share > 0 {
+		if v.Reason == Pass && v.Share > 0 && x.Strategy.scores() {
 			v.Score = r.score(now, p, place, c, &trial{})
 		}
 		x.Candidates = append(x.Candidates, v)
@@ -117,8 +123,10 @@ func (r *Router) Endpoints(now int64, buf []EndpointState) []EndpointState {
 				own = "open_soft"
 			}
 		}
+		ok, n := l.success.counts(now)
 		buf = append(buf, EndpointState{
 			Name: l.name, Identity: l.identity, InFlight: l.inFlight, TTFT: int64(l.ttft.value),
+			Slowdown: l.slowdown, SlowdownSamples: l.latency.samples(now), Successes: ok, Samples: n,
 			Local: own, Fleet: l.fleet(now), Share: float64(float64(r.states.shares[l.place])*l.word.factor(now, allClasses)) / shareUnit,
 		})
 	}

@@ -1,227 +1,283 @@
-package route
+package route_test
 
 import (
+	"encoding/binary"
 	"fmt"
 	"testing"
 
+	"github.com/pointsman/pointsman/clientlib/route"
 	"github.com/pointsman/pointsman/clientlib/route/breaker"
-	"github.com/pointsman/pointsman/clientlib/route/money"
 )
 
-// drill runs a router through orders that bytes name, and checks what must hold after each.
+// drill gives a router orders in any order and holds each answer against the model.
 type drill struct {
-	t        testing.TB
-	bytes    []byte
+	testing.TB
+	dice   dice
+	model  *model
+	router *route.Router
+
 	now      int64
-	router   *Router
-	snapshot *Snapshot
-	tried    [4]Call
-	attempts []Attempt
+	rounds   uint64
+	granted  uint64
+	snapshot *route.Snapshot
+	weather  byte // which endpoints fail, by bits
+	calls    [8]asking
+	flights  []*told
+	probes   map[uint64][]route.ProbeOutcome // by permit
+	checked  int                             // orders that the model had a say in
 }
 
-func (d *drill) next() byte {
-	if len(d.bytes) == 0 {
-		return 0
-	}
-	b := d.bytes[0]
-	d.bytes = d.bytes[1:]
-	return b
+// asking is one call and what it has tried.
+type asking struct {
+	call     *route.Call
+	workload string
+	request  route.Request
+	began    int64
+	sent     int64
+	tried    []identity
+	last     *told
+	larger   int64
 }
 
-func (d *drill) catalog(b byte) *Catalog {
-	c := &Catalog{Version: CatalogVersion{Generation: uint64(b)}}
-	names := []string{"a", "b", "c", "d"}
-	for i, name := range names {
-		if b>>i&1 != 0 && i > 0 {
-			continue
+// told is one attempt, and what was told of it.
+type told struct {
+	attempt  route.Attempt
+	sentAt   int64
+	tenant   string
+	quotas   []string
+	at       identity
+	window   int64
+	lostAt   int64
+	probe    bool
+	over     bool
+	answered bool
+	again    bool // may go to the same endpoint
+	outcome  route.Outcome
+}
+
+func newDrill(tb testing.TB) *drill {
+	return &drill{TB: tb, model: newModel(), router: route.NewRouter(), now: sec, probes: map[uint64][]route.ProbeOutcome{}}
+}
+
+// run takes five bytes an order: what, how much later, and the seed of the rest.
+func (d *drill) run(orders []byte) {
+	d.apply()
+	for ; len(orders) >= 5; orders = orders[5:] {
+		d.dice = dice{seed: binary.LittleEndian.Uint32(orders[1:])}
+		d.now += [...]int64{0, 0, 1, 1, 50, 50, 5_000, 20_000, 100_000, 300_000, sec, 5 * sec}[d.dice.n(12)]
+		if d.dice.rarely(60) {
+			d.now += 25 * sec
 		}
-		c.Endpoints = append(c.Endpoints, Endpoint{
-			Name: name, Identity: uint64(i) + uint64(b>>7), Model: "m", Artifact: "m@1", APIs: []string{"chat"}, Capabilities: []string{"stream", "tools"},
-			ContextWindow: 100_000, MaxOutputTokens: 10_000, Weight: int64(100 * (i + 1)), Concurrency: either(i == 1, int64(2), Absent), Credential: names[i/2],
-			Price:   money.Price{Input: 1000, Output: 3000},
-			Breaker: breaker.Policy{Window: 5 * second, SlowWindow: 60 * second, MinSamples: 5, Consecutive: 3, FailureRatio: 0.5, TTFTLimit: 2 * second, Cooldown: second, CooldownMax: 60 * second},
-		})
+		d.order(orders[0])
+		d.listen(nil)
+		d.counts()
 	}
-	w := Workload{
-		Name: "w", APIs: []string{"chat"}, Strategy: P2C + Strategy(b>>4%3), MoneyPerMS: 10, Whole: b>>6&1 != 0,
-		Attempts: Attempts{Max: 3, RetryRatio: 0.1, RetryReserve: 10, SameEndpoint: int64(b >> 5 & 1), FirstToken: 5 * second, Total: 20 * second},
-		Tiers:    []Tier{{Name: "first"}, {Name: "second"}},
-	}
-	for i, e := range c.Endpoints {
-		w.Tiers[i/2].Endpoints = append(w.Tiers[i/2].Endpoints, e.Name)
-	}
-	c.Workloads = []Workload{w}
-	if b>>2&3 == 3 {
-		c.Overrides = []Override{{Endpoint: "a", Drain: true, Weight: Absent, Until: d.now + 5*second}}
-	}
-	return c
+	d.finish()
 }
 
-func (d *drill) fleet(b byte) *Fleet {
-	return &Fleet{Endpoints: []FleetEndpoint{{
-		Name: "b", Identity: 1, At: d.now, Speed: float64(b%4) / 2, Loads: []FleetLoad{{InFlight: uint64(b % 8)}},
-		Breakers: []FleetBreaker{{Class: breaker.Class(b >> 3 % 4), State: FleetState(b >> 5 % 4), Round: uint64(b), OpenUntil: d.now + second, RampFrom: d.now, RampFor: 30 * second, Soft: b&1 != 0}},
-	}}}
+func (d *drill) order(what byte) {
+	switch what % 32 {
+	case 0:
+		d.apply()
+	case 1:
+		d.tick()
+	case 2:
+		d.grant()
+	case 3:
+		d.report()
+	case 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15:
+		d.next(&d.calls[d.dice.n(len(d.calls))])
+	default:
+		d.tell(what % 32)
+	}
 }
 
-func (d *drill) apply(b byte) {
-	c, f := d.catalog(b), d.fleet(d.next())
-	if d.snapshot != nil && b%4 == 0 {
+func (d *drill) apply() {
+	c, f := randomCatalog(&d.dice, d.now), randomFleet(&d.dice, d.now, &d.rounds)
+	unusable := pick(&d.dice, "", "", "k1", "k3")
+	l := route.Local{Locality: "a", Wall: wall, Usable: func(e *route.Endpoint) route.Reason {
+		if unusable != "" && e.Credential == unusable {
+			return route.ReasonCredential
+		}
+		return route.Pass
+	}}
+	if d.snapshot != nil && d.dice.rarely(2) {
 		c = d.snapshot.Catalog()
 	}
-	s, err := Compile(d.snapshot, c, f, Local{})
+	s, err := route.Compile(d.snapshot, c, f, l)
 	if err != nil {
-		d.t.Fatal(err)
+		d.Fatal(err)
 	}
-	d.snapshot = s
+	d.snapshot, d.weather = s, byte(d.dice.n(256)&d.dice.n(256))
 	d.router.Apply(d.now, s)
+	d.model.apply(d.now, c, f, l)
 }
 
-func (d *drill) pick(b byte) {
-	c := &d.tried[b%4]
-	q := Request{Stream: b&4 != 0, Input: int64(b) * 100, MaxOutput: 100}
-	if b&8 != 0 {
-		q.Needs = []string{"tools"}
+func (d *drill) tick() {
+	if next := d.router.Tick(d.now); next <= d.now {
+		d.Fatalf("tick again at %d, which is not after %d", next, d.now)
 	}
-	if !c.open && b&16 == 0 {
-		*c = d.router.Begin(d.now, "w", q)
+	for _, t := range d.flights {
+		if !t.over && d.now >= t.lostAt {
+			d.end(t, route.Outcome{})
+		}
 	}
-	before := d.gated(c)
-	step := d.router.Next(d.now, uint32(b)*7919+uint32(d.now), c)
-	if step.Kind != Send {
+}
+
+func (d *drill) grant() {
+	d.granted++
+	d.rounds++
+	e := fmt.Sprintf("e%d", d.dice.n(worldEndpoints))
+	d.probes[d.granted] = []route.ProbeOutcome{}
+	d.router.Grant(d.now, route.Permit{
+		Number: d.granted, Endpoint: e, Identity: uint64(1 + d.dice.n(9)/8), Class: breaker.Class(d.dice.n(4)), Phase: breaker.Phase(d.dice.n(2)),
+		Round: d.rounds, UseBy: d.now + int64(d.dice.n(5))*sec/2,
+	})
+}
+
+// tell marks or ends an attempt, also one that has ended.
+func (d *drill) tell(what byte) {
+	if len(d.flights) == 0 {
 		return
 	}
-	d.attempts = append(d.attempts, step.Attempt)
-	if why := before[step.Endpoint.Name]; why != Pass && !(step.Probe && why == ReasonBreakerOpen) {
-		d.t.Fatalf("%s was picked though %v", step.Endpoint.Name, why)
+	t := d.flights[max(len(d.flights)-1-d.dice.n(12), 0)]
+	var moved, want bool
+	switch what {
+	case 16, 17, 18, 19, 20:
+		moved, want = d.router.FirstToken(d.now, t.attempt), !t.over && !t.answered
+		t.answered = true
+	case 21:
+		moved, want = d.router.Content(d.now, t.attempt), !t.over
+	case 22:
+		moved, want = d.router.Abandon(d.now, t.attempt), !t.over
+		d.end(t, route.Outcome{})
+	default:
+		d.settle(t)
+		return
+	}
+	d.moved(t, moved, want)
+}
+
+func (d *drill) settle(t *told) {
+	o, want := randomOutcome(&d.dice, d.weather>>(t.at.name[1]-'0')&1 != 0), !t.over
+	moved := d.router.Settle(d.now, t.attempt, o)
+	d.end(t, o)
+	d.moved(t, moved, want)
+}
+
+// moved hears what came of it, and holds it to it that what is over moves nothing.
+func (d *drill) moved(t *told, moved, want bool) {
+	d.listen(d.model.fates[t.at])
+	if moved != want {
+		d.Fatalf("moved %v, want %v: an attempt at %v, over %v", moved, want, t.at, t.over)
 	}
 }
 
-// gated is the answer of every gate, as Explain has it, before the pick.
-func (d *drill) gated(c *Call) map[string]Reason {
-	all := map[string]Reason{}
-	for _, v := range d.router.Explain(d.now, c.workload, c.request).Candidates {
-		all[v.Endpoint] = v.Reason
+func (d *drill) end(t *told, o route.Outcome) {
+	if t.over {
+		return
 	}
-	for _, l := range c.tried[:c.excluded] {
-		all[l.name] = ReasonExcluded
+	t.over, t.outcome = true, o
+	d.model.fates[t.at].inFlight--
+	d.model.inFlight[t.tenant]--
+	d.model.told(d.now, t.at, o)
+}
+
+// listen hands what the router says of breakers to whom it is about: an attempt's endpoint,
+// else the one of that name that is there, or that an attempt in flight went to.
+func (d *drill) listen(about *fate) {
+	for _, e := range d.router.Events(nil) {
+		if e.Kind != route.EventOpened && e.Kind != route.EventClosed {
+			continue
+		}
+		if about != nil {
+			about.heard(e)
+			continue
+		}
+		all := d.model.meant(e.Endpoint)
+		for _, x := range all {
+			x.heard(e)
+			x.unsure = x.unsure || len(all) > 1
+		}
+	}
+}
+
+func (d *drill) report() {
+	r := d.router.Report(d.now)
+	for _, row := range r.Rows {
+		if x := d.model.fates[identity{row.Endpoint, row.Identity}]; x == nil || row.InFlight > uint64(x.inFlight) {
+			d.Fatalf("row %+v, in flight %+v", row, x)
+		}
+		if row.PendingPromptTokens > 1<<45 || row.OutstandingTokens > 1<<45 || row.InFlight == 0 && row.PendingPromptTokens+row.OutstandingTokens > 0 {
+			d.Fatalf("row %+v", row)
+		}
+	}
+	for _, p := range r.Probes {
+		d.probes[p.Permit] = append(d.probes[p.Permit], p.Outcome)
+	}
+	d.permits()
+}
+
+// counts: what endpoints have in flight is what was taken and not given back.
+func (d *drill) counts() {
+	for _, e := range d.router.Endpoints(d.now, nil) {
+		if want := d.model.fates[identity{e.Name, e.Identity}].inFlight; e.InFlight != want {
+			d.Fatalf("%s: %d in flight, want %d", e.Name, e.InFlight, want)
+		}
+	}
+}
+
+// finish has everything end: nothing may be left counted.
+func (d *drill) finish() {
+	d.now += 3600 * sec
+	d.tick()
+	d.counts()
+	for k, x := range d.model.fates {
+		if x.inFlight != 0 {
+			d.Fatalf("%v keeps %d in flight", k, x.inFlight)
+		}
+	}
+	d.report()
+}
+
+// orders are some that a seed makes up.
+func orders(seed uint32, n int) []byte {
+	all := make([]byte, 5*n)
+	for i := range all {
+		all[i] = byte(route.Draw(seed, uint32(i)) >> 13)
 	}
 	return all
 }
 
-func (d *drill) end(b byte) {
-	if len(d.attempts) == 0 {
-		return
+func TestAnyOrderIsAnsweredByTheRules(t *testing.T) {
+	checked := 0
+	for seed := range uint32(300) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			d := newDrill(t)
+			d.run(orders(seed, 300))
+			checked += d.checked
+		})
 	}
-	a := d.attempts[int(b)%len(d.attempts)] // also those that have ended
-	switch b >> 4 % 4 {
-	case 0:
-		d.router.FirstToken(d.now, a)
-	case 1:
-		d.router.Content(d.now, a)
-	default:
-		d.router.Settle(d.now, a, Outcome{Kind: OutcomeKind(d.next() % byte(outcomeKinds)), RetryAfter: int64(b) * 10_000, HasUsage: b&1 != 0, Usage: money.Usage{Input: 10, Output: 20}})
-	}
-}
-
-func (d *drill) step() {
-	b := d.next()
-	d.now += int64(d.next()) * 5_000
-	switch b % 8 {
-	case 0:
-		d.apply(d.next())
-	case 1:
-		d.now += int64(d.next()) * 200_000
-		if next := d.router.Tick(d.now); next <= d.now {
-			d.t.Fatalf("tick again at %d, which is not after %d", next, d.now)
-		}
-	case 2:
-		d.router.Grant(d.now, Permit{Number: uint64(b), Endpoint: "b", Identity: 1, Class: breaker.Class(d.next() % 4), Round: uint64(b), UseBy: d.now + 2*second})
-	case 3:
-		d.router.Report(d.now)
-		d.router.Events(nil)
-	case 4, 5:
-		d.pick(d.next())
-	default:
-		d.end(d.next())
-	}
-	d.check()
-}
-
-// check: nothing is negative, and what endpoints count is what is in flight.
-func (d *drill) check() {
-	inFlight := map[*learned]int64{}
-	for i := range d.router.slots {
-		if s := &d.router.slots[i]; s.serial != 0 {
-			inFlight[s.learned]++
-		}
-	}
-	for _, l := range d.router.learned {
-		if l.inFlight != inFlight[l] {
-			d.t.Fatalf("%s: in flight %d, want %d", l.name, l.inFlight, inFlight[l])
-		}
-		for _, t := range l.tallies {
-			for _, c := range t.cells {
-				if c.inFlight < 0 || c.pending < 0 || c.tokens < 0 || c.inFlight == 0 && c.pending+c.tokens > 0 {
-					d.t.Fatalf("%s %s: %+v", l.name, t.workload, c)
-				}
-			}
-		}
-	}
-	for _, w := range d.router.works {
-		if w.budget.tokens < 0 {
-			d.t.Fatalf("%g retry tokens", w.budget.tokens)
-		}
+	if checked < 300*30 {
+		t.Errorf("the model was asked %d times", checked)
 	}
 }
 
-// finish ends everything: nothing may be left counted.
-func (d *drill) finish() {
-	d.now += 3600 * second
-	d.router.Tick(d.now)
-	for _, l := range d.router.learned {
-		if l.inFlight != 0 || l.oldest >= 0 || l.newest >= 0 {
-			d.t.Fatalf("%s keeps in flight %d", l.name, l.inFlight)
-		}
+func FuzzOrders(f *testing.F) {
+	for seed := range uint32(8) {
+		f.Add(orders(seed, 200))
 	}
-	if len(d.router.free) != len(d.router.slots) {
-		d.t.Fatalf("%d of %d slots are free", len(d.router.free), len(d.router.slots))
-	}
-	d.check()
-}
-
-func FuzzAnyOrder(f *testing.F) {
-	for seed := range uint32(24) {
-		orders := make([]byte, 3000)
-		for i := range orders {
-			orders[i] = byte(Draw(seed, uint32(i)) >> 13)
-		}
-		f.Add(orders)
-	}
-	f.Fuzz(func(t *testing.T, orders []byte) {
-		d := &drill{t: t, bytes: orders, now: 1, router: NewRouter()}
-		d.apply(0)
-		for len(d.bytes) > 0 {
-			d.step()
-		}
-		d.finish()
-	})
+	f.Fuzz(func(t *testing.T, orders []byte) { newDrill(t).run(orders) })
 }
 
 func TestTheSameOrdersGiveTheSameAnswers(t *testing.T) {
-	run := func() string {
-		orders := make([]byte, 20_000)
-		for i := range orders {
-			orders[i] = byte(Draw(7, uint32(i)) >> 9)
+	run := func() (out string) {
+		d := newDrill(t)
+		d.run(orders(7, 2000))
+		for _, f := range d.flights {
+			out += fmt.Sprintln(f.at, f.attempt, f.outcome.Kind)
 		}
-		d := &drill{t: t, bytes: orders, now: 1, router: NewRouter()}
-		d.apply(0)
-		var out string
-		for len(d.bytes) > 0 {
-			d.step()
-			out += fmt.Sprint(d.router.Events(nil), len(d.attempts), d.router.Endpoints(d.now, nil))
-		}
-		return out
+		return out + fmt.Sprint(d.router.Endpoints(d.now, nil))
 	}
 	if first, second := run(), run(); first != second {
 		t.Error("two runs of the same orders differ")

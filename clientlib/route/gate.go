@@ -83,6 +83,14 @@ func (l *learned) heldBy(classes breaker.ClassSet) breaker.ClassSet {
 
 // gate is every gate that time, load or the call itself moves.
 func (r *Router) gate(now int64, p *pool, place int32, c *Call) Reason {
+	if reason := r.passes(now, p, place, c); reason != Pass {
+		return reason
+	}
+	return r.pays(now, p, place, c)
+}
+
+// passes is all of it but the tenant's budget.
+func (r *Router) passes(now int64, p *pool, place int32, c *Call) Reason {
 	if c.excluded > 0 && c.triedAt(r.current[place]) {
 		return ReasonExcluded
 	}
@@ -91,9 +99,11 @@ func (r *Router) gate(now int64, p *pool, place int32, c *Call) Reason {
 		return reason
 	}
 	if bits&stateLimited != 0 || p.slowest > 0 {
-		return r.limits(now, p, place)
+		if reason := r.limits(now, p, place); reason != Pass {
+			return reason
+		}
 	}
-	return Pass
+	return r.need.refused
 }
 
 // limits is the gates that spill a request and do not take a tier down.
@@ -104,10 +114,10 @@ func (r *Router) limits(now int64, p *pool, place int32) Reason {
 			return ReasonTooSlow
 		}
 	}
-	if now < l.quota.until {
-		return ReasonQuotaCooldown
+	if reason := r.room(now, l); reason != Pass {
+		return reason
 	}
-	if l.most != Absent && l.load(now) >= float64(l.most) {
+	if r.need.full(now, l) {
 		return ReasonConcurrency
 	}
 	return Pass

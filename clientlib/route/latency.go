@@ -7,7 +7,6 @@ const (
 	kappa        = 100     // µs a prompt token
 	tpot         = 15_000  // µs an output token, until a speed is learned
 	ownSamples   = 20      // from so many on a workload's own latency counts
-	firstOutput  = 500     // tokens predicted until a workload has an answer
 	staleLatency = 30 * second
 	latencyHalf  = 7 * second // of what was measured here
 )
@@ -15,21 +14,30 @@ const (
 // prefill is E, the time to a first token that the input alone explains.
 func prefill(input int64) int64 { return baseTTFT + kappa*input }
 
-// expectation is E, and for what is not streamed the whole answer's time.
-func expectation(input, output int64, stream bool) int64 {
-	if stream {
-		return prefill(input)
+// expectation is how long an attempt should take: E, and for what is not streamed the
+// tokens of its answer too.
+func (s *slot) expectation(output int64) int64 {
+	e := prefill(s.input)
+	if s.stream {
+		return e
 	}
-	return prefill(input) + tpot*output
+	pace := int64(tpot)
+	if own := s.endpoint.Capacity.TPOT; own > 0 {
+		pace = min(own, second)
+	}
+	return e + pace*output
 }
 
-// measured is the average time to first token, the workload's own once it has samples enough.
-func (r *Router) measured(w *work, place int32) *average {
+// latency is how long an endpoint takes, for the workload alone once it has samples enough.
+func (r *Router) latency(w *work, place int32) *latency {
 	if t := w.tallies[place]; t != nil && t.ttft.n >= ownSamples {
-		return &t.ttft
+		return &t.latency
 	}
-	return &r.current[place].ttft
+	return &r.current[place].latency
 }
+
+// measured is the average time to first token.
+func (r *Router) measured(w *work, place int32) *average { return &r.latency(w, place).ttft }
 
 // expect is the time to first token that one more request would see, in µs: what was
 // measured, the less of it the older it is; and more when the oldest unanswered attempt is
@@ -47,8 +55,7 @@ func (r *Router) expect(now int64, p *pool, place int32, input int64) float64 {
 		t = neutral + float64(trust*(a.value-neutral))
 	}
 	if l := r.current[place]; l.oldest >= 0 {
-		s := &r.slots[l.oldest]
-		t = max(t, float64(float64(now-s.started)/float64(s.expected))*e)
+		t = max(t, float64(float64(now-l.since)/float64(l.expected))*e)
 	}
 	return t
 }
@@ -63,27 +70,4 @@ func (r *Router) neutral(now int64, p *pool, place int32, explained float64) flo
 		return median
 	}
 	return explained
-}
-
-// sample learns the latency of one attempt that was served: v as a time to first token.
-func (s *slot) sample(now int64, v float64) {
-	if s.learned.cold {
-		s.learned.cold = false
-		return
-	}
-	s.learned.ttft.add(now, v)
-	s.tally.ttft.add(now, v)
-}
-
-// censored learns that a first token would have come later than v: it only ever raises.
-func (s *slot) censored(now int64, v float64) {
-	if !s.learned.cold && s.learned.ttft.n > 0 && v > s.learned.ttft.value {
-		s.sample(now, v)
-	}
-}
-
-// asFirstToken is a whole answer's time as a time to first token: slowdown × E.
-func (s *slot) asFirstToken(now, output int64) float64 {
-	slowdown := float64(now-s.started) / float64(expectation(s.input, output, s.stream))
-	return float64(slowdown * float64(prefill(s.input)))
 }

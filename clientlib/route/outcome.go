@@ -44,3 +44,90 @@ type Outcome struct {
 	Status     int   // HTTP or gRPC; 0: none
 	Detail     string
 }
+
+// Domain says whose doing an outcome is. Its values are stable.
+type Domain uint8
+
+// The domains.
+const (
+	DomainUnknown Domain = iota
+	DomainCaller
+	DomainTenant
+	DomainEndpoint
+	DomainAccount
+	DomainNetwork
+	domains
+)
+
+var domainNames = [domains]string{"unknown", "caller", "tenant", "endpoint", "account", "network"}
+
+func (d Domain) String() string {
+	if d < domains {
+		return domainNames[d]
+	}
+	return "unknown"
+}
+
+// Domain is network when an attempt failed without any status.
+func (o Outcome) Domain() Domain {
+	switch o.Kind {
+	case Faulted:
+		return either(o.Status == 0, DomainNetwork, DomainEndpoint)
+	case Served, TimedOut, Missing, Invalid:
+		return DomainEndpoint
+	case Limited, Unauthorized:
+		return DomainAccount
+	case TooLong, Filtered, Refused, Cancelled, Unsent:
+		return DomainCaller
+	}
+	return DomainUnknown
+}
+
+// Domain is whose doing a shed is; its phase is always before dispatch.
+func (k ShedKind) Domain() Domain {
+	switch k {
+	case ShedIncompatible:
+		return DomainCaller
+	case ShedOpen, ShedFull:
+		return DomainEndpoint
+	case ShedLimited:
+		return DomainAccount
+	case ShedTenant, ShedTenantCap:
+		return DomainTenant
+	}
+	return DomainUnknown
+}
+
+// Phase says how far an attempt came. Its values are stable.
+type Phase uint8
+
+// The phases.
+const (
+	BeforeDispatch Phase = iota
+	BeforeFirstToken
+	MidStream
+	Complete
+	outcomePhases
+)
+
+var outcomePhaseNames = [outcomePhases]string{"before_dispatch", "before_first_token", "mid_stream", "complete"}
+
+func (p Phase) String() string {
+	if p < outcomePhases {
+		return outcomePhaseNames[p]
+	}
+	return "unknown"
+}
+
+// Phase is how far an attempt came that ended so, with or without a first token.
+func (k OutcomeKind) Phase(token bool) Phase {
+	switch {
+	case k == Unsent:
+		return BeforeDispatch
+	case k == Served, k == Invalid:
+		return Complete
+	case token:
+		return MidStream
+	}
+	return BeforeFirstToken
+}

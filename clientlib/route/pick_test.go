@@ -2,43 +2,15 @@ package route_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/pointsman/pointsman/clientlib/route"
 )
 
-// shuttle is a router with a catalog, and one call that is used over and over.
-type shuttle struct {
-	router *route.Router
-	call   route.Call
-	now    int64
-	seed   uint32
-}
-
-func newShuttle(tb testing.TB, strategy route.Strategy, endpoints int) *shuttle {
-	c := large(endpoints, 1)
-	c.Workloads[0].Strategy = strategy
-	s := &shuttle{router: route.NewRouter(), now: 1_000_000}
-	s.router.Apply(s.now, compile(tb, nil, c, nil))
-	return s
-}
-
-var asked = route.Request{Needs: []string{"tools"}, Stream: true, Input: 1200, MaxOutput: 400}
-
-func (s *shuttle) run(tb testing.TB) {
-	s.now += 1000
-	s.seed++
-	s.call = s.router.Begin(s.now, "w000", asked)
-	step := s.router.Next(s.now, s.seed, &s.call)
-	if step.Kind != route.Send {
-		tb.Fatal(step.Err)
-	}
-	s.router.FirstToken(s.now+200, step.Attempt)
-	s.router.Settle(s.now+500, step.Attempt, route.Outcome{Kind: route.Served})
-}
-
 func strategiesOf(f func(route.Strategy)) {
-	for _, st := range []route.Strategy{route.P2C, route.LeastLoaded, route.Weighted} {
+	for st := route.P2C; st <= route.Hash; st++ {
 		f(st)
 	}
 }
@@ -46,48 +18,103 @@ func strategiesOf(f func(route.Strategy)) {
 func TestAPickAllocatesNothing(t *testing.T) {
 	strategiesOf(func(st route.Strategy) {
 		t.Run(st.String(), func(t *testing.T) {
-			s := newShuttle(t, st, 50)
-			for range 5000 { // every endpoint has been used
-				s.run(t)
-			}
-			if n := testing.AllocsPerRun(1000, func() { s.run(t) }); n != 0 {
+			l := newLoad(t, st, 50)
+			if n := testing.AllocsPerRun(2*applyEvery, l.run); n != 0 {
 				t.Errorf("%g allocations in Next, FirstToken and Settle", n)
+			}
+			if l.failure != nil {
+				t.Error(l.failure)
 			}
 		})
 	})
 }
 
-// BenchmarkPick counts Next, FirstToken and Settle as one. Read it as multiples of the
-// yardstick: two draws over padded counters, and the lighter one up and down.
+// BenchmarkPick counts Next, FirstToken and Settle under load as one, and what the load
+// itself costs (harness). Beside what the clock says stands what it would say on a machine
+// with nothing else to do (quiet); read that as multiples of the yardstick, and of what 16
+// endpoints cost.
 func BenchmarkPick(b *testing.B) {
-	b.Run("yardstick/128", func(b *testing.B) {
-		var loads [128]struct {
-			n int64
-			_ [120]byte
-		}
-		seed := uint32(0)
+	unit, valid := yardstick()
+	name := "yardsticks"
+	if !valid {
+		name = "VOID-yardsticks"
+	}
+	b.Run("yardstick", func(b *testing.B) {
+		b.ReportMetric(0, "ns/op")
+		b.ReportMetric(unit, "ns/yardstick")
+	})
+	b.Run("harness", func(b *testing.B) {
+		l := newLoad(b, route.Weighted, 16)
 		for b.Loop() {
-			seed++
-			m, n := &loads[route.Index(route.Draw(seed, 0), len(loads))], &loads[route.Index(route.Draw(seed, 1), len(loads))]
-			if n.n < m.n {
-				m = n
-			}
-			m.n++
-			m.n--
+			l.idle()
 		}
 	})
 	strategiesOf(func(st route.Strategy) {
+		least := 0.0
 		for _, n := range []int{16, 128, 1024} {
 			b.Run(fmt.Sprintf("%v/%d", st, n), func(b *testing.B) {
-				s := newShuttle(b, st, n)
-				for range 10 * n {
-					s.run(b)
+				ns := benchmarkPick(b, newLoad(b, st, n))
+				if n == 16 {
+					least = ns
 				}
-				b.ReportAllocs()
-				for b.Loop() {
-					s.run(b)
+				b.ReportMetric(ns, "quiet-ns/op")
+				b.ReportMetric(ns/unit, name)
+				if least > 0 {
+					b.ReportMetric(ns/least, "x-of-16")
 				}
 			})
 		}
 	})
+}
+
+func benchmarkPick(b *testing.B, l *load) (quiet float64) {
+	var laps laps
+	b.ReportAllocs()
+	from := time.Now()
+	for b.Loop() {
+		l.run()
+		if l.n%lap != 0 {
+			continue
+		}
+		now := time.Now()
+		laps.add(l.n, now.Sub(from))
+		from = now
+		if l.n == lasts {
+			b.StopTimer()
+			l.begin()
+			b.StartTimer()
+			from = time.Now()
+		}
+	}
+	if l.failure != nil {
+		b.Fatal(l.failure)
+	}
+	return laps.quiet()
+}
+
+const lap = 500 // picks: short enough to be left alone by the machine now and then
+
+// laps are the times of each five hundred picks between one Apply and the next.
+type laps [applyEvery / lap]struct {
+	took [64]time.Duration
+	n    int
+}
+
+func (l *laps) add(pick uint32, took time.Duration) {
+	k := &l[pick/lap%uint32(len(l))]
+	k.took[k.n%len(k.took)] = took
+	k.n++
+}
+
+// quiet is a pick's time when of each lap the quarter that was disturbed least counts.
+func (l *laps) quiet() float64 {
+	sum, picks := time.Duration(0), 0
+	for i := range l {
+		if all := l[i].took[:min(l[i].n, len(l[i].took))]; len(all) > 0 {
+			slices.Sort(all)
+			sum += all[len(all)/4]
+			picks += lap
+		}
+	}
+	return float64(sum.Nanoseconds()) / float64(max(picks, 1))
 }

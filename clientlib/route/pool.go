@@ -56,9 +56,13 @@ type roster struct {
 	places  []int32 // of all tiers in turn, each by name
 	ends    []int   // of each tier in places
 	decks   []deck  // by tier, of all members
+	norms   []norm  // by tier
 	median  float64 // of what members measured
 	sumAt   int64   // when the median was taken
 	overlay uint64  // and for which snapshot
+
+	rate     float64 // tokens a minute of those that have a limit, mean
+	ratedFor uint64  // which snapshot
 }
 
 // deck draws places by share.
@@ -87,6 +91,26 @@ func (r *Router) pool(now int64, w *work, a *ask) *pool {
 		p = r.poolOf(w, a)
 	}
 	p.usedAt = now
+	r.freshen(now, p)
+	return p
+}
+
+// peek is the pool of an ask as it would be: one that nobody asked for is not kept, and what
+// it finds is no event.
+func (r *Router) peek(now int64, w *work, a *ask) *pool {
+	if p := w.pools[*a]; p != nil {
+		r.freshen(now, p)
+		return p
+	}
+	p := &pool{work: w, ask: *a}
+	events, lost := r.events, r.lost
+	r.freshen(now, p)
+	r.events, r.lost = events, lost
+	return p
+}
+
+// freshen brings a pool up to date.
+func (r *Router) freshen(now int64, p *pool) {
 	if p.token != r.snapshot.static.token && !r.keep(p) {
 		r.build(p)
 	}
@@ -94,7 +118,6 @@ func (r *Router) pool(now int64, w *work, a *ask) *pool {
 	if p.changes != r.states.changes || now >= p.dueAt {
 		r.refresh(now, p)
 	}
-	return p
 }
 
 // poolOf is the pool of an ask that was not asked lately, made when there is none.
@@ -199,7 +222,7 @@ func (w *work) share(s *static, o *roster) *roster {
 			return p.roster
 		}
 	}
-	o.decks = make([]deck, len(o.ends))
+	o.decks, o.norms = make([]deck, len(o.ends)), make([]norm, len(o.ends))
 	return o
 }
 

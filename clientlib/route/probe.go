@@ -15,13 +15,19 @@ const (
 
 // probe is how an attempt may enter an endpoint that is open.
 type probe struct {
-	local  bool   // this process's own half-open
-	round  uint64 // of it
-	permit Permit // the fleet's; Number 0: none, or told already
-	fleet  bool
+	permit *Permit // the fleet's; nil: none, or judged
+	round  uint64  // of this process's own half-open; 0: it is none
 }
 
-func (p *probe) on() bool { return p.local || p.fleet }
+func (p probe) on() bool { return p.permit != nil || p.round != 0 }
+
+// probe is what the attempt enters by, as long as that is not judged.
+func (s *slot) probe() probe {
+	if s.local {
+		return probe{s.permit, s.round}
+	}
+	return probe{permit: s.permit}
+}
 
 // Grant takes a probe permit. The next compatible first attempt uses it; unused it returns
 // at its UseBy.
@@ -48,7 +54,8 @@ func (r *Router) direct(now int64, w *work, p *pool, c *Call, last bool) (int32,
 		if r.probable(now, p, l, c) && !l.outdated(permit) && p.ask.classes&(1<<permit.Class) != 0 && (last || r.timeFor(now, w, p, l, c)) {
 			r.permits = slices.Delete(r.permits, i, i+1)
 			r.result(permit, ProbeStarted)
-			return l.place, probe{fleet: true, permit: permit}
+			kept := permit
+			return l.place, probe{permit: &kept}
 		}
 	}
 	return r.suspected(now, w, p, c, last)
@@ -79,7 +86,7 @@ func (r *Router) suspected(now int64, w *work, p *pool, c *Call, last bool) (int
 			continue
 		}
 		if round, ok := l.breaker.Probe(now, p.ask.classes); ok {
-			return l.place, probe{local: true, round: round}
+			return l.place, probe{round: round}
 		}
 	}
 	return nowhere, probe{}
@@ -100,43 +107,48 @@ func (c *Call) single(w *Workload) bool { return c.most(w) == 1 && w.Attempts.Ma
 
 // timeFor tells whether a bad probe leaves the call time for another attempt.
 func (r *Router) timeFor(now int64, w *work, p *pool, l *learned, c *Call) bool {
-	wait := w.compiled.spec.Attempts.FirstToken
-	if e := l.facts.endpoint; e.Breaker.TTFTLimit > 0 {
-		wait = e.ttftLimit(c.request.Input)
+	left := c.deadline(w.compiled.spec) - now
+	wait := left // no limit: the probe may take it all
+	if first := w.compiled.spec.Attempts.FirstToken; first > 0 {
+		wait = first
 	}
-	return float64(c.deadline(w.compiled.spec)-now-wait) > r.expect(now, p, l.place, c.request.Input)
+	if e := l.facts.endpoint; e.Breaker.TTFTLimit > 0 {
+		wait = min(wait, e.ttftLimit(c.request.Input))
+	}
+	return float64(left-wait) > r.expect(now, p, l.place, c.request.Input)
 }
 
 // probable tells whether a member passes every gate but the breaker's.
 func (r *Router) probable(now int64, p *pool, l *learned, c *Call) bool {
 	return p.has(l) && r.states.shares[l.place] > 0 && !c.triedAt(l) &&
-		r.states.bits[l.place]&stateShut == 0 && r.limits(now, p, l.place) == Pass
+		r.states.bits[l.place]&stateShut == 0 && r.limits(now, p, l.place) == Pass &&
+		r.need.refused == Pass && r.pays(now, p, l.place, c) == Pass
 }
 
 // verdict tells the fleet how its probe went, once: at the first token, or at the end when
 // that is what had opened it; a failure at any time.
 func (r *Router) verdict(s *slot, phase breaker.Phase, good bool) {
-	if !s.probe.fleet || s.probe.permit.Number == 0 {
+	if s.permit == nil {
 		return
 	}
 	switch {
-	case !good && (phase == breaker.Finish || s.probe.permit.Phase == breaker.Admit):
-		r.result(s.probe.permit, ProbeBad)
-	case good && phase == s.probe.permit.Phase:
-		r.result(s.probe.permit, ProbeGood)
+	case !good && (phase == breaker.Finish || s.permit.Phase == breaker.Admit):
+		r.result(*s.permit, ProbeBad)
+	case good && phase == s.permit.Phase:
+		r.result(*s.permit, ProbeGood)
 	default:
 		return
 	}
-	s.probe.permit.Number = 0
+	s.permit = nil
 }
 
 // waive gives back a probe that was not judged, or not sent after all.
 func (r *Router) waive(l *learned, p probe) {
-	if p.local {
+	if p.round != 0 {
 		l.breaker.Return(p.round)
 	}
-	if p.fleet && p.permit.Number != 0 {
-		r.result(p.permit, ProbeUnused)
+	if p.permit != nil {
+		r.result(*p.permit, ProbeUnused)
 	}
 }
 

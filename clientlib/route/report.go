@@ -32,6 +32,7 @@ type Row struct {
 	Slow                   uint64 // of admits: above ttft_limit + 3κ·input
 	Limited                uint64 // 429 and the like: no failures
 	Excluded               uint64 // no samples: caller's, cancelled, filtered
+	Invalid                uint64 // refused by a validator: no failures
 
 	InFlight            uint64
 	PendingPromptTokens uint64

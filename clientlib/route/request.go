@@ -1,6 +1,7 @@
 package route
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/pointsman/pointsman/clientlib/route/breaker"
@@ -29,6 +30,19 @@ type Request struct {
 	Attempts  int64 // at most; 0: as many as the workload allows
 }
 
+// check refuses what no request can be.
+func (q *Request) check() error {
+	for _, n := range [...]number{{"input", q.Input}, {"max_output", q.MaxOutput}, {"attempts", q.Attempts}} {
+		if n.value < 0 || n.value > mostTokens {
+			return fmt.Errorf("%w: %s: %d, want 0 to %d", ErrRequest, n.name, n.value, int64(mostTokens))
+		}
+	}
+	if q.Deadline < 0 {
+		return fmt.Errorf("%w: deadline: %d, want a time that is not before the clock's 0", ErrRequest, q.Deadline)
+	}
+	return nil
+}
+
 // classes are all that the request fits.
 func (q *Request) classes() breaker.ClassSet {
 	c := anyClass
@@ -48,6 +62,7 @@ func (q *Request) classes() breaker.ClassSet {
 func (s *static) ask(w *workload, c *Call) (a ask, allowed bool) {
 	q := &c.request
 	t, allowed := s.entitled(w, q.Tenant)
+	c.tenant = t
 	if t != nil {
 		a.policy = t.policy
 	}

@@ -33,7 +33,12 @@ type Router struct {
 	works   map[string]*work
 	order   []*work          // by name
 	pools   int              // of all of them
-	holds   map[string]*hold // by credential and quota
+	holds   map[string]*hold // by credential
+	quotas  map[string]*quota
+	known   map[string]*tab   // of tenants by name, those that left lately too
+	tabs    []*tab            // by place: as the catalog's tenants
+	askedAt [priorities]int64 // the last call
+	need    need              // of the latest Next
 
 	watched
 	flights
@@ -53,16 +58,10 @@ type watched struct {
 	permits   []Permit
 }
 
-// flights are the attempts that have not ended.
-type flights struct {
-	slots  []slot
-	free   []int32
-	serial uint64
-}
-
 // outgoing waits to be fetched: by Report, by Events.
 type outgoing struct {
 	dirty  []*tally
+	cells  []*cell // empty
 	probes []ProbeResult
 	urgent bool
 	events []Event
@@ -78,7 +77,7 @@ type work struct {
 	seated   *token   // of the static that the tallies are of
 	tallies  []*tally // by place; nil: not made yet
 	budget   budget
-	output   average // tokens of answers
+	output   outputs
 }
 
 const recentPools = 64 // that are found without the map, of a workload
@@ -88,7 +87,7 @@ const maxStale = 64
 
 // NewRouter has no snapshot yet: every call fails until Apply.
 func NewRouter() *Router {
-	return &Router{learned: map[key]*learned{}, works: map[string]*work{}, holds: map[string]*hold{}}
+	return &Router{learned: map[key]*learned{}, works: map[string]*work{}, holds: map[string]*hold{}, quotas: map[string]*quota{}, known: map[string]*tab{}}
 }
 
 // Apply makes a snapshot the one that decides. What was learned of an endpoint stays as
@@ -97,9 +96,13 @@ func (r *Router) Apply(now int64, s *Snapshot) {
 	old := r.snapshot
 	r.snapshot = s
 	r.overlay++
+	if old == nil || old.static.rations != s.static.rations {
+		r.seatTenants(now, s.static)
+		r.ration(now, s.static)
+	}
 	switch {
 	case old != nil && old.static == s.static:
-	case old != nil && old.static.token == s.static.parent && len(r.learned)+len(r.holds) < 4*len(r.current)+maxStale:
+	case old != nil && old.static.token == s.static.parent && len(r.learned)+len(r.holds)+len(r.quotas) < 4*len(r.current)+maxStale:
 		r.replace(now, s.static)
 		r.hire(now, s.static)
 	default:
@@ -226,7 +229,6 @@ func (r *Router) dismiss(name string) {
 
 // Begin makes a call. It never fails: Next does.
 func (r *Router) Begin(now int64, workload string, q Request) Call {
-	q.Input, q.MaxOutput = tokens(q.Input), tokens(q.MaxOutput)
 	return Call{workload: workload, request: q, began: now}
 }
 
@@ -247,13 +249,11 @@ func (r *Router) meet(f *facts) *learned {
 	l.facts = f
 	l.most = f.endpoint.Concurrency
 	l.breaker.SetPolicy(&f.endpoint.Breaker)
-	l.credential, l.quota = &l.ownKey, &l.own
+	l.credential = &l.ownKey
 	if name := f.endpoint.Credential; name != "" {
-		l.credential = r.hold("credential " + name)
+		l.credential = r.hold(name)
 	}
-	if len(f.endpoint.Quotas) == 1 { // of several it is not known which one is exhausted
-		l.quota = r.hold("quota " + f.endpoint.Quotas[0])
-	}
+	r.shares(l)
 	return l
 }
 
@@ -266,7 +266,7 @@ func (r *Router) hold(name string) *hold {
 	return h
 }
 
-// forget drops endpoints that left a while ago, and holds that nobody uses.
+// forget drops endpoints that left a while ago, and holds and quotas that nobody uses.
 func (r *Router) forget(now int64) {
 	if len(r.learned) > len(r.current) {
 		for k, l := range r.learned {
@@ -281,6 +281,11 @@ func (r *Router) forget(now int64) {
 	for name, h := range r.holds {
 		if h.seen != r.overlay {
 			delete(r.holds, name)
+		}
+	}
+	for name, q := range r.quotas {
+		if q.seen != r.overlay && q.spec.Name == "" {
+			delete(r.quotas, name)
 		}
 	}
 }

@@ -38,3 +38,9 @@ func (c *Contract) same(o *Contract) bool {
 }
 
 func (t Tier) same(o Tier) bool { return t.Name == o.Name && slices.Equal(t.Endpoints, o.Endpoints) }
+
+func (t Tenant) same(o Tenant) bool {
+	return t.Name == o.Name && slices.Equal(t.Workloads, o.Workloads) && slices.Equal(t.Regions, o.Regions) &&
+		slices.Equal(t.Compliance, o.Compliance) && t.Priority == o.Priority && t.Caps == o.Caps && t.Budget == o.Budget &&
+		slices.Equal(t.Reservations, o.Reservations)
+}

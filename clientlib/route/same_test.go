@@ -45,7 +45,13 @@ func TestASnapshotPinsNoOlderCatalog(t *testing.T) {
 }
 
 func TestEveryFieldCountsAsAChange(t *testing.T) {
-	e, w := Endpoint{}, Workload{Tiers: []Tier{{}}}
+	e, w, tenant := Endpoint{}, Workload{Tiers: []Tier{{}}}, Tenant{}
+	each(reflect.ValueOf(&tenant).Elem(), "tenant", func(field string, change func()) {
+		was := tenant
+		if change(); tenant.same(was) {
+			t.Errorf("%s does not count", field)
+		}
+	})
 	e.Price.Above = []money.Above{{}}
 	each(reflect.ValueOf(&e).Elem(), "endpoint", func(field string, change func()) {
 		was := e

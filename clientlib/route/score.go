@@ -8,6 +8,14 @@ type Inputs struct {
 	Time  float64 // µs to a first token that one more request would see
 	Price float64 // of this request, µs at the workload's exchange rate
 	Share float64
+
+	Tokens float64 // outstanding over the fleet, as far as known
+	Rate   float64 // tokens a minute that it may have
+}
+
+// scores tells whether the strategy compares two draws; others choose without a score.
+func (s Strategy) scores() bool {
+	return s == P2C || s == LeastLoaded || s == LeastTokens || s == WeightedLeastLatency
 }
 
 // score says how much one more request would cost; lower wins.
@@ -17,6 +25,8 @@ func (s Strategy) score(in *Inputs) float64 {
 		return (in.Load + 1) / in.Share
 	case WeightedLeastLatency:
 		return float64((in.Load+1)*max(1, in.Time/latencyUnit)) / in.Share
+	case LeastTokens:
+		return in.Tokens / in.Rate
 	}
 	return float64((in.Load+1)*in.Time) + in.Price
 }
@@ -25,15 +35,18 @@ const latencyUnit = 100_000 // µs, of weighted_least_latency (requirements.md, 
 
 // inputs of a place for a call.
 func (r *Router) inputs(now int64, p *pool, place int32, c *Call) Inputs {
-	in := Inputs{Load: r.current[place].load(now)}
-	strategy := p.work.compiled.spec.Strategy
-	if strategy != LeastLoaded {
-		in.Time = r.expect(now, p, place, c.request.Input)
+	l, strategy := r.current[place], p.work.compiled.spec.Strategy
+	switch strategy {
+	case LeastLoaded:
+		return Inputs{Load: l.load(now), Share: r.shareOf(now, p, place)}
+	case WeightedLeastLatency:
+		return Inputs{Load: l.load(now), Time: r.expect(now, p, place, c.request.Input), Share: r.shareOf(now, p, place)}
+	case LeastTokens:
+		return Inputs{Tokens: l.tokens(now), Rate: r.rate(p, place)}
 	}
-	if strategy != P2C {
-		in.Share = r.shareOf(now, p, place)
-	} else if p.work.compiled.spec.MoneyPerMS > 0 {
-		in.Price = p.work.price(r.current[place].facts.endpoint, &c.request)
+	in := Inputs{Load: l.load(now), Time: r.expect(now, p, place, c.request.Input)}
+	if strategy == P2C && p.work.compiled.spec.MoneyPerMS > 0 {
+		in.Price = p.work.price(l.facts.endpoint, &c.request)
 	}
 	return in
 }
@@ -55,16 +68,4 @@ func (w *work) price(e *Endpoint, q *Request) float64 {
 	rate := w.compiled.spec.MoneyPerMS // nano-dollars a millisecond, which is pico-dollars a µs
 	cost := e.Price.Cost(money.Usage{Input: q.Input, Output: w.predict(q)})
 	return float64(float64(cost)*1000) / float64(rate)
-}
-
-// predict is how many tokens the answer will have, as the workload's answers had.
-func (w *work) predict(q *Request) int64 {
-	n := int64(firstOutput)
-	if w.output.n > 0 {
-		n = int64(w.output.value)
-	}
-	if q.MaxOutput > 0 {
-		n = min(n, q.MaxOutput)
-	}
-	return n
 }

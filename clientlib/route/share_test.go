@@ -107,7 +107,8 @@ func TestPoolsAreBounded(t *testing.T) {
 	r := NewRouter()
 	r.Apply(1, made(t, nil, c, nil))
 	for i := range 3 * maxPools {
-		r.Explain(int64(i), "w0", Request{Tenant: fmt.Sprint(i)})
+		c := r.Begin(int64(i), "w0", Request{Tenant: fmt.Sprint(i)})
+		r.Next(int64(i), 1, &c)
 	}
 	w := r.works["w0"]
 	if r.pools != maxPools || len(w.pools) != maxPools || len(w.list) != maxPools {
@@ -122,7 +123,9 @@ func TestTalliesLeaveWithTheirWorkload(t *testing.T) {
 	c := small()
 	r := NewRouter()
 	r.Apply(1, made(t, nil, c, nil))
-	r.Explain(2, "w0", Request{})
+	call := r.Begin(2, "w0", Request{})
+	r.Abandon(2, r.Next(2, 1, &call).Attempt)
+	r.Report(2)
 	fewer := *c
 	fewer.Workloads = c.Workloads[1:]
 	r.Apply(3, made(t, nil, &fewer, nil))
@@ -151,16 +154,21 @@ func TestRegionsArePaths(t *testing.T) {
 
 func TestLoadComparesTheFleetWithWhatWasOwnThen(t *testing.T) {
 	l := &learned{}
-	for i := range int64(20) { // own: i from second i on; the ring keeps the last 16
-		l.ring.note(i*second+1, i)
+	for i := range int64(20) { // own: i until a moment past second i; the ring keeps the last 16
+		l.shift(i*second+1, 1)
+		l.shift(i*second+ringEvery, 1) // too soon after it to be noted
+		l.shift(i*second+ringEvery, -1)
 	}
 	l.hear(&word{at: 5 * second, inFlight: 10})
 	l.inFlight = 3
-	if got := l.load(5 * second); got != 3+10-4 { // the last note before 5 s says 4
+	if got := l.load(5 * second); got != 3+10-5 {
 		t.Errorf("load %g", got)
 	}
-	if got := l.ring.then(second); got != 4 {
+	if got := l.then(second); got != 4 {
 		t.Errorf("before all notes: %d, want the oldest kept", got)
+	}
+	if got := l.then(20 * second); got != 3 {
+		t.Errorf("after all notes: %d, want what it is now", got)
 	}
 }
 

@@ -15,6 +15,7 @@ var (
 	ErrEnded           = errors.New("no further attempt")
 	ErrUnknownWorkload = errors.New("unknown workload")
 	ErrUnusable        = errors.New("unusable workload")
+	ErrRequest         = errors.New("bad request")
 )
 
 // ShedKind says what stood in the way.
@@ -173,7 +174,9 @@ func (e *ShedError) add(endpoint string, reason Reason) {
 // kind is what would end first: what is only limited or full counts before what is open.
 func (e *ShedError) kind() ShedKind {
 	switch {
-	case e.Counts[ReasonQuotaCooldown] > 0:
+	case e.Counts[ReasonTenantCap] > 0 || e.Counts[ReasonBudget] > 0:
+		return ShedTenantCap
+	case e.Counts[ReasonQuotaCooldown]+e.Counts[ReasonQuotaRequests]+e.Counts[ReasonQuotaTokens] > 0:
 		return ShedLimited
 	case e.Counts[ReasonConcurrency] > 0:
 		return ShedFull
@@ -189,8 +192,10 @@ func (r *Router) retryAt(now int64, p *pool, place int32, reason Reason) int64 {
 	switch reason {
 	case ReasonBreakerOpen:
 		at = l.opensUntil(now, p.ask.classes)
-	case ReasonQuotaCooldown:
-		at = l.quota.until
+	case ReasonQuotaCooldown, ReasonQuotaRequests, ReasonQuotaTokens:
+		at = r.roomAt(now, l)
+	case ReasonTenantCap, ReasonBudget:
+		at = r.need.tenantAt(now, reason)
 	case ReasonCredential:
 		at = l.credential.until
 	case ReasonRetired:

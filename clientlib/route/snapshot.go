@@ -25,8 +25,10 @@ type static struct {
 	lineage
 	catalog    *Catalog
 	vocabulary *vocabulary
+	wall       int64            // µs since 1970, UTC, when the core's clock is 0
 	facts      []*facts         // by name
 	index      map[string]int32 // of facts, by name
+	rates      []int64          // of facts: tokens a minute
 	workloads  map[string]*workload
 	tenants    map[string]*tenant // none: all are the default one
 	policies   []*tenant          // by policy; the first is none
@@ -39,6 +41,7 @@ type lineage struct {
 	token   *token
 	parent  *token  // nil: too much differs
 	changed []int32 // places of endpoints that differ from the parent's
+	rations *token  // the same while quotas and tenants are
 }
 
 type token struct{ _ byte }
@@ -46,6 +49,7 @@ type token struct{ _ byte }
 // tenant is what narrows every contract for one tenant.
 type tenant struct {
 	spec       *Tenant
+	place      int32           // in the catalog
 	may        map[string]bool // by workload
 	policy     int32           // the same for tenants that may use the same endpoints
 	compliance set
@@ -62,6 +66,11 @@ func Compile(prev *Snapshot, c *Catalog, f *Fleet, l Local) (*Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
+	if f != nil && (prev == nil || prev.fleet != f) {
+		if err := f.check(); err != nil {
+			return nil, err
+		}
+	}
 	s := &Snapshot{static: st, fleet: f, words: make([]*word, len(st.facts))}
 	s.overlay(prev, l.Locality)
 	return s, nil
@@ -72,7 +81,8 @@ func compileStatic(prev *static, c *Catalog, l *Local) (*static, error) {
 		return prev, nil
 	}
 	var f faults
-	st := &static{catalog: c, vocabulary: words(c, &f), workloads: make(map[string]*workload, len(c.Workloads))}
+	older := prev
+	st := &static{catalog: c, wall: l.Wall, vocabulary: words(c, &f), workloads: make(map[string]*workload, len(c.Workloads))}
 	if prev != nil && !prev.vocabulary.equal(st.vocabulary) {
 		prev = nil // its sets mean something else
 	}
@@ -84,9 +94,11 @@ func compileStatic(prev *static, c *Catalog, l *Local) (*static, error) {
 			st.index[st.facts[i].endpoint.Name] = int32(i)
 		}
 	}
+	st.rateAll()
 	st.compileWorkloads(prev, &f)
 	st.compileTenants(&f)
 	st.descend(prev)
+	st.rationAs(older)
 	checkOverrides(c, &f)
 	return st, f.err()
 }
@@ -102,6 +114,14 @@ func (s *static) descend(prev *static) {
 		if f != prev.facts[i] {
 			s.changed = append(s.changed, int32(i))
 		}
+	}
+}
+
+// rationAs notes whether quotas and tenants are those of prev, or nil.
+func (s *static) rationAs(prev *static) {
+	s.rations = &token{}
+	if prev != nil && slices.Equal(prev.catalog.Quotas, s.catalog.Quotas) && slices.EqualFunc(prev.catalog.Tenants, s.catalog.Tenants, Tenant.same) {
+		s.rations = prev.rations
 	}
 }
 
@@ -134,6 +154,9 @@ func (s *static) fits(prev *static) bool {
 
 // holds tells whether this process can still use what it could, and its clock is the same.
 func (s *static) holds(l *Local) bool {
+	if s.wall != l.Wall {
+		return false
+	}
 	for _, f := range s.facts {
 		if f.usable != answer(l.Usable, f.endpoint) || f.retiresAt != f.endpoint.retiresAt(l.Wall) {
 			return false
@@ -148,7 +171,7 @@ func (s *static) compileTenants(f *faults) {
 	s.tenants, s.policies, s.narrows = map[string]*tenant{}, []*tenant{nil}, []string{"|"}
 	known := map[string]int32{"|": 0}
 	for i := range c.Tenants {
-		t := &tenant{spec: &c.Tenants[i], may: map[string]bool{}, compliance: s.vocabulary.compliance.set(c.Tenants[i].Compliance)}
+		t := &tenant{spec: &c.Tenants[i], place: int32(i), may: map[string]bool{}, compliance: s.vocabulary.compliance.set(c.Tenants[i].Compliance)}
 		for _, name := range t.spec.Workloads {
 			t.may[name] = true
 		}

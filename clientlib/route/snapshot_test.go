@@ -71,7 +71,7 @@ func BenchmarkCompile(b *testing.B) {
 		name string
 		run  func()
 	}{
-		{"cold", func() { compile(b, nil, c, f) }},
+		{"whole", func() { compile(b, nil, c, f) }},
 		{"unchanged", func() { compile(b, prev, again, f) }},
 		{"endpoint", func() { compile(b, prev, changed, f) }},
 		{"overlay", func() { compile(b, prev, c, few) }},
@@ -84,7 +84,8 @@ func BenchmarkCompile(b *testing.B) {
 	}
 }
 
-// BenchmarkApply changes one endpoint, or the overlay of twenty, to and fro.
+// BenchmarkApply changes one endpoint, or the overlay of twenty, to and fro under calls of
+// 64 shapes; pick is the first one after it, which finds its pool out of date.
 func BenchmarkApply(b *testing.B) {
 	c, f := large(1000, 200), overlay(1000, 0)
 	prev := compile(b, nil, c, f)
@@ -97,15 +98,28 @@ func BenchmarkApply(b *testing.B) {
 		{"endpoint", compile(b, prev, changed, f)},
 		{"overlay", compile(b, prev, c, overlay(1000, 20))},
 	} {
-		b.Run(v.name, func(b *testing.B) {
-			r, now := route.NewRouter(), int64(1)
-			r.Apply(now, prev)
-			b.ReportAllocs()
-			for b.Loop() {
-				now++
-				r.Apply(now, v.next)
-				r.Apply(now, prev)
-			}
-		})
+		b.Run(v.name, func(b *testing.B) { benchmarkApply(b, prev, v.next, 0) })
+		b.Run(v.name+"/pick", func(b *testing.B) { benchmarkApply(b, prev, v.next, 1) })
+	}
+}
+
+func benchmarkApply(b *testing.B, prev, next *route.Snapshot, picks int) {
+	r, now, seed := route.NewRouter(), int64(1_000_000), uint32(0)
+	r.Apply(now, prev)
+	pick := func(i int) {
+		now, seed = now+pace, seed+1
+		call := r.Begin(now, fmt.Sprintf("w%03d", i/64%20), shape(i%64))
+		r.Abandon(now, r.Next(now, seed, &call).Attempt)
+	}
+	for i := range 64 * 20 {
+		pick(i)
+	}
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		now, prev, next = now+1, next, prev
+		r.Apply(now, prev)
+		for range picks {
+			pick(i)
+		}
 	}
 }

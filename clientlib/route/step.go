@@ -18,7 +18,7 @@ type Step struct {
 	Limits   Limits
 	Probe    bool
 	Until    int64 // of Wait, µs
-	Err      error // of Fail: *ShedError, *EndError, or wraps ErrUnknownWorkload or ErrUnusable
+	Err      error // of Fail: *ShedError, *EndError, or wraps ErrUnknownWorkload, ErrUnusable or ErrRequest
 }
 
 // Limits bound an attempt: µs from now. None is longer than Total.

@@ -22,6 +22,8 @@ func (s *stage) ask(a args) string {
 		return s.explain(a)
 	case "record":
 		return showRecord(&s.record)
+	case "health":
+		return s.health(a.word(1))
 	case "endpoints":
 		out := ""
 		for _, e := range s.router.Endpoints(s.now, nil) {
@@ -33,6 +35,15 @@ func (s *stage) ask(a args) string {
 }
 
 func number(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }
+
+func (s *stage) health(name string) string {
+	for _, e := range s.router.Endpoints(s.now, nil) {
+		if e.Name == name {
+			return fmt.Sprintf("%s slowdown %s of %s served %s of %s\n", e.Name, number(e.Slowdown), number(e.SlowdownSamples), number(e.Successes), number(e.Samples))
+		}
+	}
+	return "no endpoint " + name + "\n"
+}
 
 // failure is an error with its facts.
 func (s *stage) failure(err error) string {
@@ -61,7 +72,7 @@ func (s *stage) events() string {
 			out += " " + className(e.Class)
 		}
 		if e.Kind == route.EventOpened {
-			out += " " + phaseName(e.Phase)
+			out += " " + e.Phase.String()
 		}
 		if e.Soft {
 			out += " soft"
@@ -87,9 +98,12 @@ func (s *stage) report() string {
 		out += fmt.Sprintf("row %s %s %s admitted %d/%d finished %d/%d slow %d limited %d excluded %d in_flight %d pending %d outstanding %d cost %v ttft %d\n",
 			row.Endpoint, className(row.Class), row.Workload, row.Admitted, row.AdmitFailed, row.Finished, row.FinishFailed,
 			row.Slow, row.Limited, row.Excluded, row.InFlight, row.PendingPromptTokens, row.OutstandingTokens, row.Cost, len(row.TTFT))
+		if row.Invalid > 0 {
+			out = strings.TrimSuffix(out, "\n") + fmt.Sprintf(" invalid %d\n", row.Invalid)
+		}
 	}
 	for _, v := range r.Votes {
-		out += fmt.Sprintf("vote %s %s %s round %d soft %v: %s\n", v.Endpoint, className(v.Class), phaseName(v.Phase), v.Round, v.Soft, v.Reason)
+		out += fmt.Sprintf("vote %s %s %s round %d soft %v: %s\n", v.Endpoint, className(v.Class), v.Phase, v.Round, v.Soft, v.Reason)
 	}
 	for _, p := range r.Probes {
 		name := []string{"", "unused", "started", "good", "bad"}[p.Outcome]
@@ -114,7 +128,12 @@ func showRecord(d *route.Record) string {
 		v := &d.Candidates[i]
 		out += fmt.Sprintf("  %s samples %d aged %dms row %dms", v.Endpoint, v.Samples, v.SampleAge, v.RowAge)
 		if d.Drawn == 2 {
-			out += fmt.Sprintf(" load %v time %v price %v share %v score %v", v.Load, v.Time, v.Price, v.Share, d.Score(int(i)))
+			if d.Strategy == route.LeastTokens {
+				out += fmt.Sprintf(" tokens %v rate %v", v.Tokens, v.Rate)
+			} else {
+				out += fmt.Sprintf(" load %v time %v price %v share %v", v.Load, v.Time, v.Price, v.Share)
+			}
+			out += fmt.Sprintf(" score %v", d.Score(int(i)))
 		}
 		out += "\n"
 	}

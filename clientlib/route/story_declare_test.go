@@ -18,9 +18,9 @@ func (s *stage) declare(a args) bool {
 	case "workload":
 		replace(&s.catalog.Workloads, s.workload(a), func(w route.Workload) string { return w.Name })
 	case "tenant":
-		replace(&s.catalog.Tenants, route.Tenant{
-			Name: a.word(1), Workloads: a.list("workloads"), Regions: a.list("regions"), Compliance: a.list("compliance"), Caps: route.NoCaps(),
-		}, func(t route.Tenant) string { return t.Name })
+		replace(&s.catalog.Tenants, tenant(a), func(t route.Tenant) string { return t.Name })
+	case "quota":
+		replace(&s.catalog.Quotas, quota(a), func(q route.Quota) string { return q.Name })
 	case "override":
 		s.catalog.Overrides = append(s.catalog.Overrides, override(a))
 	case "unoverride":
@@ -34,6 +34,8 @@ func (s *stage) declare(a args) bool {
 		}
 	case "locality":
 		s.local.Locality = a.word(1)
+	case "wall":
+		s.local.Wall = wallAt(a.word(1))
 	case "fleet":
 		return s.declareFleet(a)
 	default:
@@ -81,6 +83,7 @@ func (s *stage) endpoint(a args) route.Endpoint {
 	if a.is("tool") {
 		e.Model, e.Artifact, e.ContextWindow, e.MaxOutputTokens = "", "", 0, 0
 	}
+	e.Capacity.TPOT = a.time("tpot", 0)
 	if v, ok := a.values["price"]; ok {
 		in, out, _ := strings.Cut(v, "/")
 		e.Price.Input, e.Price.Output = price(in), price(out)
@@ -103,6 +106,7 @@ func (s *stage) workload(a args) route.Workload {
 	w := route.Workload{
 		Name: a.word(1), Unusable: a.values["unusable"], APIs: []string{"chat"}, Strategy: route.P2C,
 		MoneyPerMS: money.Nano(a.int("money_per_ms", 0)), Whole: a.is("whole"), FilterElsewhere: a.is("filter_elsewhere"),
+		EscalateQuality: slices.Contains(a.list("escalate_on"), "quality"), EscalateContext: slices.Contains(a.list("escalate_on"), "context"),
 		Contract: route.Contract{
 			Requires: a.list("requires"), NeedsContext: a.int("needs_context", 0), NeedsOutputTokens: a.int("needs_output", 0),
 			MaxTTFT: a.time("max_ttft", 0), Regions: a.list("regions"), Compliance: a.list("compliance"),
@@ -113,11 +117,12 @@ func (s *stage) workload(a args) route.Workload {
 			Answer: a.time("answer", 180_000_000), Stall: a.time("stall", 20_000_000), Total: a.time("total", 600_000_000),
 		},
 	}
-	for _, st := range []route.Strategy{route.P2C, route.LeastLoaded, route.Weighted, route.NoStrategy} {
+	for st := route.NoStrategy; st <= route.Hash; st++ {
 		if a.values["strategy"] == st.String() {
 			w.Strategy = st
 		}
 	}
+	w.Affinity = route.Affinity{On: affinities[a.values["affinity"]], Slack: a.float("slack", 2.5)}
 	if _, ok := a.values["apis"]; ok {
 		w.APIs = a.list("apis")
 	}
@@ -126,6 +131,15 @@ func (s *stage) workload(a args) route.Workload {
 		w.Tiers = append(w.Tiers, route.Tier{Name: name, Endpoints: strings.Split(endpoints, ",")})
 	}
 	return w
+}
+
+var affinities = map[string]route.AffinityOn{"prefix": route.AffinityPrefix, "session": route.AffinitySession, "tenant": route.AffinityTenant}
+
+func quota(a args) route.Quota {
+	return route.Quota{
+		Name: a.word(1), Requests: a.int("requests", route.Absent), Tokens: a.int("tokens", route.Absent), Input: a.int("input", route.Absent),
+		Output: a.int("output", route.Absent), Daily: a.int("daily", route.Absent), Fixed: a.is("fixed"), Hold: a.is("hold"),
+	}
 }
 
 func override(a args) route.Override {
@@ -147,7 +161,7 @@ func (s *stage) declareFleet(a args) bool {
 	case "row":
 		row := route.FleetEndpoint{Name: a.word(2), Identity: uint64(a.int("identity", 1)), At: a.time("at", s.now), Speed: a.float("speed", 0)}
 		if n := a.int("in_flight", 0); n > 0 {
-			row.Loads = []route.FleetLoad{{InFlight: uint64(n)}}
+			row.Loads = []route.FleetLoad{{InFlight: uint64(n), OutstandingTokens: uint64(a.int("tokens", 0))}}
 		}
 		replace(&s.fleet.Endpoints, row, func(e route.FleetEndpoint) string { return e.Name })
 	case "breaker":
@@ -182,13 +196,6 @@ func className(c breaker.Class) string {
 }
 
 var phaseNames = map[string]breaker.Phase{"admit": breaker.Admit, "finish": breaker.Finish}
-
-func phaseName(p breaker.Phase) string {
-	if p == breaker.Finish {
-		return "finish"
-	}
-	return "admit"
-}
 
 func (s *stage) permit(a args) route.Permit {
 	return route.Permit{

@@ -137,6 +137,8 @@ func (s *stage) run(line string) string {
 		return s.next(a)
 	case "spread":
 		return s.spread(a)
+	case "headers", "lease", "cut", "back", "quotas":
+		return s.limits(a)
 	case "token", "content", "settle", "abandon":
 		return s.mark(a)
 	case "grant":
@@ -151,7 +153,7 @@ func (s *stage) run(line string) string {
 func (s *stage) apply() string {
 	c := s.catalog // a copy: a snapshot's catalog never changes
 	c.Endpoints, c.Workloads = slices.Clone(c.Endpoints), slices.Clone(c.Workloads)
-	c.Tenants, c.Overrides = slices.Clone(c.Tenants), slices.Clone(c.Overrides)
+	c.Tenants, c.Overrides, c.Quotas = slices.Clone(c.Tenants), slices.Clone(c.Overrides), slices.Clone(c.Quotas)
 	f := s.fleet
 	f.Endpoints = slices.Clone(f.Endpoints)
 	snapshot, err := route.Compile(s.snapshot, &c, &f, s.local)
@@ -167,7 +169,7 @@ func (s *stage) request(a args) route.Request {
 	return route.Request{
 		Tenant: a.values["tenant"], API: a.values["api"], Needs: a.list("needs"), Stream: a.is("stream"),
 		Input: a.int("input", 0), MaxOutput: a.int("output", 0), Deadline: a.time("deadline", 0),
-		Attempts: a.int("attempts", 0),
+		Attempts: a.int("attempts", 0), Session: a.values["session"], Prefix: a.values["prefix"],
 	}
 }
 

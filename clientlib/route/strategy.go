@@ -1,8 +1,9 @@
 package route
 
 const (
-	maxDraws = 8         // decision-core.md, Choosing
-	nowhere  = int32(-1) // no place
+	maxDraws    = 8         // decision-core.md, Choosing
+	maxDeclined = 64        // draws that pass and are not taken, since a factor is small
+	nowhere     = int32(-1) // no place
 )
 
 // choose finds a place: in the first tier that is open to the call and has one for it,
@@ -21,15 +22,25 @@ func (r *Router) choose(now int64, d *draws, p *pool, c *Call) int32 {
 	return nowhere
 }
 
-// balance draws inside one tier.
+// balance chooses inside one tier: the call's home, else by the strategy.
 func (r *Router) balance(now int64, d *draws, p *pool, tier int, c *Call) int32 {
-	left := maxDraws
-	a := r.fetch(now, d, p, tier, c, &left)
-	strategy := p.work.compiled.spec.Strategy
-	if a == nowhere || strategy == Weighted {
-		return r.choice.found(WayDrawn, a)
+	if at := r.home(now, d, p, tier, c); at != nowhere {
+		return at
 	}
-	b := r.fetch(now, d, p, tier, c, &left)
+	t := tries{left: maxDraws}
+	switch p.work.compiled.spec.Strategy {
+	case RoundRobin:
+		return r.choice.found(WayDrawn, r.rotate(now, d, p, tier, c))
+	case Hash:
+		return r.hashed(now, d, p, tier, c)
+	case Weighted, LatencyWeighted, QuotaAware:
+		return r.choice.found(WayDrawn, r.fetch(now, d, p, tier, c, &t))
+	}
+	a := r.fetch(now, d, p, tier, c, &t)
+	if a == nowhere {
+		return nowhere
+	}
+	b := r.fetch(now, d, p, tier, c, &t)
 	if a == b {
 		return r.choice.found(WayDrawn, a)
 	}
@@ -48,26 +59,40 @@ func (r *Router) compare(now int64, d *draws, p *pool, c *Call, a, b int32) int3
 	return h.trials[h.chosen].place
 }
 
-// fetch draws by share until a member passes, else scans from a random offset.
-func (r *Router) fetch(now int64, d *draws, p *pool, tier int, c *Call, left *int) int32 {
-	t, table := &p.tiers[tier], p.table(tier)
-	for ; *left > 0 && table.Len() > 0; *left-- {
+// tries are the draws of one choice: how many more may fail a gate, and how many passed and
+// were not taken.
+type tries struct{ left, declined int }
+
+// fetch draws by share until a member passes and is taken. When none was, it is drawn by all
+// the members' shares and factors, if those were what stood in the way; else it is the first
+// from a random offset.
+func (r *Router) fetch(now int64, d *draws, p *pool, tier int, c *Call, t *tries) int32 {
+	table := p.table(tier)
+	for t.left > 0 && t.declined < maxDeclined && table.Len() > 0 {
 		at, flip := d.next(), d.next()
 		place := table.Pick(at, flip)
 		if reason := r.gate(now, p, place, c); reason != Pass {
 			r.choice.refuse(reason)
-		} else if r.accepts(now, d, p, t, place) {
-			*left--
+			t.left--
+		} else if takes(d, r.factor(now, p, tier, place)) {
+			t.left--
+			return place
+		} else {
+			t.declined++
+		}
+	}
+	if t.declined > 0 {
+		if place := r.exactly(now, d, p, tier, c); place != nowhere {
 			return place
 		}
 	}
-	n := t.to - t.from
-	if n == 0 {
+	places := p.members(tier)
+	if len(places) == 0 {
 		return nowhere
 	}
-	offset := Index(d.next(), n)
-	for i := range n {
-		place := p.places[t.from+(offset+i)%n]
+	offset := Index(d.next(), len(places))
+	for i := range places {
+		place := places[(offset+i)%len(places)]
 		if r.states.shares[place] > 0 && r.gate(now, p, place, c) == Pass {
 			return place
 		}
@@ -75,9 +100,47 @@ func (r *Router) fetch(now int64, d *draws, p *pool, tier int, c *Call, left *in
 	return nowhere
 }
 
-// accepts takes a member that ramps as often as its factor says, so that tables need not
-// follow each step of a ramp. It draws only then.
-func (r *Router) accepts(now int64, d *draws, p *pool, t *tier, place int32) bool {
-	f := r.ramp(now, place, r.states.bits[place], p.ask.classes)
-	return f >= t.top || float64(d.next()) < float64(f/t.top)*(1<<32)
+// exactly draws one of the members that pass every gate, by share × factor.
+func (r *Router) exactly(now int64, d *draws, p *pool, tier int, c *Call) int32 {
+	weight := func(place int32) float64 {
+		if r.states.shares[place] == 0 || r.gate(now, p, place, c) != Pass {
+			return 0
+		}
+		return float64(float64(r.states.shares[place]) * r.factor(now, p, tier, place))
+	}
+	sum, to := 0.0, 0.0
+	for _, place := range p.members(tier) {
+		sum += weight(place)
+	}
+	at := float64(float64(d.next())/(1<<32)) * sum
+	for _, place := range p.members(tier) {
+		if to += weight(place); at < to {
+			return place
+		}
+	}
+	return nowhere
+}
+
+// takes is true as often as a factor says. It draws only when that is not always.
+func takes(d *draws, factor float64) bool {
+	return factor >= 1 || float64(d.next()) < float64(factor*(1<<32))
+}
+
+// factor is how often a place that was drawn is taken: less while it ramps, so that tables
+// need not follow each step, and as the strategy likes it.
+func (r *Router) factor(now int64, p *pool, tier int, place int32) float64 {
+	f := r.ramped(now, p, tier, place)
+	if s := p.work.compiled.spec.Strategy; s == LatencyWeighted || s == QuotaAware {
+		f = float64(f * r.liked(now, p, tier, place))
+	}
+	return f
+}
+
+// ramped is a ramp's factor next to the largest in the tier.
+func (r *Router) ramped(now int64, p *pool, tier int, place int32) float64 {
+	f, top := r.ramp(now, place, r.states.bits[place], p.ask.classes), p.tiers[tier].top
+	if f >= top {
+		return 1
+	}
+	return f / top
 }

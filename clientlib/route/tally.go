@@ -6,151 +6,99 @@ import (
 	"github.com/pointsman/pointsman/clientlib/route/window"
 )
 
-// tally counts one endpoint's attempts for one workload since the last report.
+const (
+	combinations = 1 << (breaker.Classes - 1) // of classes: Any is in all
+	markBits     = 9                          // of a mark below its combination
+	maxMarks     = 124                        // a tally fills seven cache lines
+)
+
+// tally counts one endpoint's attempts for one workload since the last report. While one
+// is in flight it is in the router's list.
 type tally struct {
-	owner    *learned
-	workload string
-	ttft     average // outlives reports
-	cells    [breaker.Classes]cell
-	dirty    bool // in the router's list
+	latency       // outlives reports
+	work    *work // of the last attempt
+	dirty   bool
+	used    uint8 // marks
+	cost    [combinations]money.Nano
+	marks   [maxMarks]mark
+	owner   *learned
+	cells   [combinations]*cell // nil: nothing was counted
 }
 
-// cell counts one class.
+// mark is a result that is in no cell yet, and the attempt's combination of classes above it:
+// cells are large, and many.
+type mark uint16
+
+// The results: below them all, that an attempt was admitted, as the bucket of its time to first
+// token; that it was late; and one more when it ends.
+const (
+	slow mark = window.Buckets + iota
+	admitFailed
+	finished
+	finishFailed
+	limited
+	excluded
+	invalid
+	results = iota
+)
+
+// cell counts the attempts of one combination of classes. A report adds up those that have
+// a class.
 type cell struct {
-	counts
-	times    *window.Histogram
-	inFlight int64
-	pending  int64
-	tokens   int64
+	times  window.Histogram // of the admitted
+	counts [results]uint64
+	gauges
 }
 
-// counts are what a report drains.
-type counts struct {
-	Admitted, AdmitFailed   uint64
-	Finished, FinishFailed  uint64
-	Slow, Limited, Excluded uint64
-	Cost                    money.Nano
-}
+// gauges are of what is in flight when a report is made.
+type gauges struct{ inFlight, pending, tokens int64 }
 
 func (l *learned) tally(workload string) *tally {
 	t := l.tallies[workload]
 	if t == nil {
-		t = &tally{owner: l, workload: workload}
+		t = &tally{owner: l}
 		l.tallies[workload] = t
 	}
 	return t
 }
 
-func (c *cell) time(us int64) {
-	if c.times == nil {
-		c.times = &window.Histogram{}
-	}
-	c.times.Add(us)
-}
-
-// tallied changes every cell that the attempt counts in.
-func (r *Router) tallied(s *slot, change func(*cell)) {
-	for c := range s.tally.cells {
-		if s.classes&(1<<c) != 0 {
-			change(&s.tally.cells[c])
-		}
-	}
-	if !s.tally.dirty {
-		s.tally.dirty = true
-		r.dirty = append(r.dirty, s.tally)
-	}
-}
-
-// evidence is what the fleet judges by. Of an attempt that was picked before the fleet's
-// latest ramp there is none: the leader could only tell it apart by dropping the interval.
-func (r *Router) evidence(s *slot, change func(*cell)) {
-	if !s.outdated() {
-		r.tallied(s, change)
-	}
-}
-
+// outdated tells whether an attempt is no evidence: it was picked before the fleet's latest
+// ramp, and the leader could only tell it apart by dropping the interval.
 func (s *slot) outdated() bool { return s.learned.breaker.Outdated(s.classes, s.round) }
 
-func (r *Router) gauge(s *slot, inFlight, pending, tokens int64) {
-	r.tallied(s, func(c *cell) {
-		c.inFlight += inFlight
-		c.pending += pending
-		c.tokens += tokens
-	})
-}
-
-// bill counts what the answer cost, at the price of when it was sent.
-func (r *Router) bill(s *slot, o Outcome) {
-	if !o.HasUsage {
-		return
+// mark notes a result.
+func (r *Router) mark(s *slot, result mark) {
+	t := s.tally
+	if t.used == maxMarks {
+		r.sort(t)
 	}
-	cost := s.endpoint.Price.Cost(o.Usage)
-	r.tallied(s, func(c *cell) { c.Cost = c.Cost.Plus(cost) })
+	t.marks[t.used] = mark(s.combination())<<markBits | result
+	t.used++
 }
 
-// Report drains rows and probes since the last report, and tells all standing votes.
-func (r *Router) Report(now int64) Report {
-	out := Report{At: now, Probes: r.probes}
-	r.probes, r.urgent = nil, false
-	kept := r.dirty[:0]
-	for _, t := range r.dirty {
-		rows := t.drain(out.Rows)
-		if t.owner.leftAt == 0 { // protocol.md, Report: rows only for endpoints in one's view
-			out.Rows = rows
-		}
-		t.dirty = t.cells[breaker.Any].inFlight > 0
-		if t.dirty {
-			kept = append(kept, t)
-		} else if r.works[t.workload] == nil {
-			delete(t.owner.tallies, t.workload)
+func (s *slot) combination() int { return int(s.classes >> 1) }
+
+// sort counts what was marked.
+func (r *Router) sort(t *tally) {
+	for _, m := range t.marks[:t.used] {
+		c, result := r.cell(t, int(m>>markBits)), m&(1<<markBits-1)
+		if result < slow {
+			c.times.Put(uint32(result), 1)
+		} else {
+			c.counts[result-slow]++
 		}
 	}
-	clear(r.dirty[len(kept):])
-	r.dirty = kept
-	out.Votes = r.votes()
-	return out
+	t.used = 0
 }
 
-func (t *tally) drain(rows []Row) []Row {
-	for class := range breaker.Classes {
-		c := &t.cells[class]
-		if c.counts == (counts{}) && c.inFlight == 0 && class != breaker.Any {
-			continue
+// cell is one of a tally, made when it is needed; those that were reported are used again.
+func (r *Router) cell(t *tally, k int) *cell {
+	if t.cells[k] == nil {
+		if len(r.cells) == 0 {
+			r.cells = append(r.cells, &cell{})
 		}
-		row := Row{
-			Endpoint: t.owner.name, Identity: t.owner.identity, Class: class, Workload: t.workload,
-			Admitted: c.Admitted, AdmitFailed: c.AdmitFailed, Finished: c.Finished, FinishFailed: c.FinishFailed,
-			Slow: c.Slow, Limited: c.Limited, Excluded: c.Excluded, Cost: c.Cost,
-			InFlight: uint64(c.inFlight), PendingPromptTokens: uint64(c.pending), OutstandingTokens: uint64(c.tokens),
-		}
-		if c.times != nil {
-			for index, n := range c.times.All() {
-				row.TTFT = append(row.TTFT, Bucket{index, n})
-			}
-			*c.times = window.Histogram{}
-		}
-		c.counts = counts{}
-		rows = append(rows, row)
+		last := len(r.cells) - 1
+		t.cells[k], r.cells = r.cells[last], r.cells[:last]
 	}
-	return rows
+	return t.cells[k]
 }
-
-// votes are the local trips that stand on this process's own evidence.
-func (r *Router) votes() []Vote {
-	var out []Vote
-	for _, l := range r.suspects {
-		if l.leftAt > 0 {
-			continue
-		}
-		r.trips = l.breaker.Trips(r.trips[:0])
-		for _, t := range r.trips {
-			if t.Vote {
-				out = append(out, Vote{l.name, l.identity, t.Class, t.Phase, t.Round, t.Soft, t.Reason})
-			}
-		}
-	}
-	return out
-}
-
-// Urgent says that failures, trips or probes wait to be reported.
-func (r *Router) Urgent() bool { return r.urgent }

@@ -15,10 +15,12 @@ const (
 // overdue, permits that nobody used, a fleet that fell silent. It says when to call it again.
 func (r *Router) Tick(now int64) (next int64) {
 	next = now + tickIdle
-	for id := range r.slots {
-		if s := &r.slots[id]; s.serial != 0 {
-			r.watch(now, int32(id), s)
-			next = now + tickBusy
+	if len(r.free) < len(r.slots) {
+		next = now + tickBusy
+	}
+	for id, at := range r.due {
+		if now >= at {
+			r.watch(now, int32(id), &r.slots[id])
 		}
 	}
 	r.permits = slices.DeleteFunc(r.permits, func(p Permit) bool {
@@ -41,22 +43,19 @@ func (r *Router) Tick(now int64) (next int64) {
 	return next
 }
 
-// watch looks at one attempt in flight.
+// watch looks at an attempt that is due: nobody ended it, or its first token is missing.
 func (r *Router) watch(now int64, id int32, s *slot) {
 	if now >= s.lostAt {
-		r.event(Event{Kind: EventLost, At: now, Endpoint: s.endpoint.Name, Workload: s.tally.workload})
-		r.settle(now, id, s, Outcome{})
-		return
-	}
-	if !s.stream && s.pending > 0 && now-s.started >= prefill(s.input) {
-		r.prefilled(s)
-	}
-	if s.overdueAt == 0 || s.firstAt > 0 || s.late || now < s.overdueAt {
+		r.event(Event{Kind: EventLost, At: now, Endpoint: s.endpoint.Name, Workload: s.tally.work.compiled.spec.Name})
+		r.settle(now, id, s, &Outcome{})
 		return
 	}
 	s.late = true
+	r.due[id] = s.lostAt
 	r.urgent = true
-	r.evidence(s, func(c *cell) { c.Slow++ })
+	if !s.outdated() {
+		r.mark(s, slow)
+	}
 	r.changed(now, s.learned, s.learned.breaker.Overdue(now, r.chance.draw(), s.classes, s.round))
 	r.verdict(s, breaker.Admit, false)
 }

@@ -24,6 +24,8 @@ type tier struct {
 	sparse   bool    // more than a quarter is not: draws come from those that are
 	thin     deck    // of those, when sparse
 	top      float64 // the largest factor of a ramp, when all ramp; else 1
+	weight   int64   // of the shares, what is eligible
+	turn     rotation
 }
 
 // course is how a tier fares: down below half, back after ten seconds, bit by bit.
@@ -97,7 +99,7 @@ func (r *Router) weigh(now int64, p *pool, i int) {
 			top = max(top, r.ramp(now, place, bits, p.ask.classes))
 		}
 	}
-	t.eligible, t.top = 0, 1
+	t.eligible, t.top, t.weight = 0, 1, eligible
 	if total > 0 {
 		t.eligible = float64(eligible) / float64(total)
 	}

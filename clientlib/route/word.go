@@ -23,6 +23,7 @@ type word struct {
 	at       int64
 	speed    float64 // 0: not learned
 	inFlight float64 // of all localities
+	tokens   float64 // outstanding in those
 	slowdown float64 // time to first token by what the input explains; 0: not known
 	held     breaker.ClassSet
 	soft     breaker.ClassSet // of those held, by latency
@@ -43,6 +44,7 @@ func compileWord(e *FleetEndpoint, locality string) word {
 	for i := range e.Loads {
 		f := &e.Loads[i]
 		w.inFlight += float64(f.InFlight)
+		w.tokens += float64(f.OutstandingTokens)
 		if f.Locality == locality && f.SlowdownSamples >= knownFrom {
 			w.slowdown = f.Slowdown
 		}

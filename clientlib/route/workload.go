@@ -14,6 +14,8 @@ type workload struct {
 	tiers      [][]int32 // indices of facts, ascending: by name
 	windows    []int64   // distinct context windows, ascending
 	caps       []int64   // distinct output caps, ascending
+	homes      [][]Home  // by tier, when requests have homes
+	tables     []*Maglev // of those
 }
 
 func (s *static) compileWorkloads(prev *static, f *faults) {
@@ -30,7 +32,7 @@ func (s *static) compileWorkloads(prev *static, f *faults) {
 func compileWorkload(prev, s *static, spec *Workload, f *faults) *workload {
 	if prev != nil {
 		if was := prev.workloads[spec.Name]; was != nil && was.spec.same(spec) {
-			return was
+			return was.rehouse(s)
 		}
 	}
 	kept := *spec // the compiled workload outlives the catalog that it came with
@@ -49,6 +51,7 @@ func compileWorkload(prev, s *static, spec *Workload, f *faults) *workload {
 		}
 	}
 	checkWorkload(spec, f)
+	w.house(s)
 	return w
 }
 

@@ -23,10 +23,6 @@ const most = 1<<29 - 1 // counted in one cell, so that a window's sum fits
 // counts are samples that went well, or in time, and those that did not.
 type counts struct{ ok, bad uint32 }
 
-func (c counts) n() int64             { return int64(c.ok) + int64(c.bad) }
-func (c counts) plus(d counts) counts { return counts{c.ok + d.ok, c.bad + d.bad} }
-func (c counts) less(d counts) counts { return counts{c.ok - d.ok, c.bad - d.bad} }
-
 // one is a single sample.
 func one(ok bool) counts {
 	if ok {
@@ -35,13 +31,25 @@ func one(ok bool) counts {
 	return counts{bad: 1}
 }
 
-// cell is one of a window's, for every class: two cache lines.
-type cell [tracks][Classes]counts
+// tally is a count of each track and class: one cache line.
+type tally [tracks][Classes]uint32
+
+func (n *tally) take(part *tally) {
+	for t := range n {
+		for c := range n[t] {
+			n[t][c] -= part[t][c]
+		}
+	}
+}
+
+// cell is one of a window's.
+type cell struct{ ok, bad tally }
 
 // sliding is a window over all evidence of one endpoint. Its sums are those of the time
-// that it was turned to last.
+// that it was turned to last. While none is bad no cell's bad ones need a look.
 type sliding struct {
 	ring  window.Ring
+	_     [48]byte // the rest lies by cache lines
 	sums  cell
 	cells [window.Cells]cell
 }
@@ -59,39 +67,51 @@ func (w *sliding) turn(at int64) *cell {
 }
 
 func (w *sliding) empty(old *cell) {
-	for t := range old {
-		for c, n := range old[t] {
-			w.sums[t][c] = w.sums[t][c].less(n)
-		}
+	w.sums.ok.take(&old.ok)
+	old.ok = tally{}
+	if w.sums.bad != (tally{}) {
+		w.sums.bad.take(&old.bad)
+		old.bad = tally{}
 	}
-	*old = cell{}
 }
 
 // add counts in a cell of its own.
 func (w *sliding) add(to *cell, t track, c Class, n counts) {
-	had := to[t][c]
-	n.ok, n.bad = min(n.ok, most-had.ok), min(n.bad, most-had.bad)
-	to[t][c], w.sums[t][c] = had.plus(n), w.sums[t][c].plus(n)
+	w.sums.ok[t][c] += more(&to.ok[t][c], n.ok)
+	if n.bad > 0 {
+		w.sums.bad[t][c] += more(&to.bad[t][c], n.bad)
+	}
+}
+
+// more adds up to the most, and tells how much.
+func more(to *uint32, n uint32) uint32 {
+	n = min(n, most-*to)
+	*to += n
+	return n
 }
 
 // clear forgets one track of a class.
 func (w *sliding) clear(t track, c Class) {
-	if w.sums[t][c] == (counts{}) {
-		return
-	}
-	w.sums[t][c] = counts{}
 	for i := range w.cells {
-		w.cells[i][t][c] = counts{}
+		w.cells[i].ok[t][c], w.cells[i].bad[t][c] = 0, 0
 	}
+	w.sums.ok[t][c], w.sums.bad[t][c] = 0, 0
 }
 
 // exclude takes one track of a class out of Any's.
 func (w *sliding) exclude(t track, c Class) {
 	for i := range w.cells {
-		all, n := &w.cells[i][t][Any], w.cells[i][t][c]
-		n.ok, n.bad = min(n.ok, all.ok), min(n.bad, all.bad)
-		*all, w.sums[t][Any] = all.less(n), w.sums[t][Any].less(n)
+		part := &w.cells[i]
+		w.sums.ok[t][Any] -= less(&part.ok[t][Any], part.ok[t][c])
+		w.sums.bad[t][Any] -= less(&part.bad[t][Any], part.bad[t][c])
 	}
+}
+
+// less takes what is there, at most n, and tells how much.
+func less(from *uint32, n uint32) uint32 {
+	n = min(n, *from)
+	*from -= n
+	return n
 }
 
 // evidence is the fast and the slow window; either opens. There is none until something

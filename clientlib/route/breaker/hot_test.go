@@ -12,8 +12,8 @@ func TestWhatAPickReadsIsOneCacheLineAndWhatASuccessCountsTheNextTwo(t *testing.
 	if at := p + unsafe.Offsetof(b.pending.counts); at != 64 || unsafe.Sizeof(b.pending.counts) > 128 {
 		t.Errorf("successes are pending at %d, %d bytes", at, unsafe.Sizeof(b.pending.counts))
 	}
-	if unsafe.Sizeof(cell{}) != 128 {
-		t.Errorf("a cell has %d bytes, want two cache lines", unsafe.Sizeof(cell{}))
+	if unsafe.Sizeof(tally{}) != 64 || unsafe.Offsetof(sliding{}.sums) != 64 {
+		t.Errorf("a tally has %d bytes, the first one lies at %d", unsafe.Sizeof(tally{}), unsafe.Offsetof(sliding{}.sums))
 	}
 }
 
@@ -39,6 +39,16 @@ func TestASuccessThatChangesNothingTouchesNoWindow(t *testing.T) {
 	b.Record(2, 0, s)
 	if !b.quiet(3, &s) {
 		t.Error("one failure of three, below min_samples, keeps successes from being pending")
+	}
+}
+
+func TestCountsEndWithoutWrapping(t *testing.T) {
+	var w sliding
+	for range 3 {
+		w.add(&w.cells[0], paces, Tools, counts{ok: most - 1, bad: most - 1})
+	}
+	if got := w.sums; got.ok[paces][Tools] != most || got.bad[paces][Tools] != most || got != w.cells[0] {
+		t.Errorf("%d ok, %d bad, want %d", got.ok[paces][Tools], got.bad[paces][Tools], most)
 	}
 }
 

@@ -191,6 +191,6 @@ func (b *Breaker) counts(a at, c cause) (bad, n int64) {
 	if c.slow {
 		w = &b.evidence[1]
 	}
-	sum := w.sums[t][a.class]
-	return int64(sum.bad), sum.n()
+	bad = int64(w.sums.bad[t][a.class])
+	return bad, bad + int64(w.sums.ok[t][a.class])
 }

@@ -54,12 +54,12 @@ func (b *Breaker) flush() {
 	for c := range admits {
 		admits[c] += inTime[c]
 	}
-	b.evidence.gain(p.from, &[tracks]byClass{admits, ends, ends, inTime})
+	b.evidence.gain(p.from, &tally{admits, ends, ends, inTime})
 	p.counts = [rows]bySet{}
 }
 
 // gain counts successes of every track in both windows.
-func (e *evidence) gain(at int64, n *[tracks]byClass) {
+func (e *evidence) gain(at int64, n *tally) {
 	for i := range e {
 		to := e[i].turn(at)
 		if to == nil {
@@ -67,7 +67,7 @@ func (e *evidence) gain(at int64, n *[tracks]byClass) {
 		}
 		for t := range n {
 			for c, ok := range n[t] {
-				e[i].add(to, track(t), Class(c), counts{ok: ok})
+				e[i].sums.ok[t][c] += more(&to.ok[t][c], ok)
 			}
 		}
 	}
@@ -77,12 +77,10 @@ func (e *evidence) gain(at int64, n *[tracks]byClass) {
 type bySet [sets]uint32
 
 // byClass counts them in every class of the set.
-type byClass [Classes]uint32
-
-func (n *bySet) byClass() byClass {
+func (n *bySet) byClass() [Classes]uint32 {
 	both, long := n[3]+n[7], n[4]+n[5]+n[6]+n[7]
 	stream, tools := n[1]+n[5]+both, n[2]+n[6]+both
-	return byClass{n[0] + n[1] + n[2] + n[3] + long, stream, tools, long}
+	return [Classes]uint32{n[0] + n[1] + n[2] + n[3] + long, stream, tools, long}
 }
 
 // watch says which classes' successes count at once from now on: those which could meet a
@@ -107,10 +105,15 @@ func (b *Breaker) watch() {
 
 // suspect marks classes with more failures than the samples they have, or need, allow.
 func (b *Breaker) suspect(sums *cell) {
+	if sums.bad == (tally{}) {
+		return
+	}
 	for t := range tracks {
-		for c, n := range sums[t] {
-			if n.bad > 0 && b.crosses(ruleOf(t), int64(n.bad), max(n.n(), b.policy.MinSamples)) {
-				b.wary[t.heardOf()] |= Class(c).Set()
+		for c := range Classes {
+			bad := int64(sums.bad[t][c])
+			n := bad + int64(sums.ok[t][c])
+			if bad > 0 && b.crosses(ruleOf(t), bad, max(n, b.policy.MinSamples)) {
+				b.wary[t.heardOf()] |= c.Set()
 			}
 		}
 	}

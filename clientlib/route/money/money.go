@@ -31,28 +31,28 @@ type Usage struct {
 
 // Cost is the price of a whole request, rounded up once, to a nano-dollar. What does not
 // fit is the largest amount; counts and prices below zero are zero.
-func (p Price) Cost(u Usage) Nano {
-	rates := p.at(u.Input)
+func (p *Price) Cost(u Usage) Nano {
+	in, reuse, write, out := p.at(u.Input)
 	input, cached, written := max(u.Input, 0), max(u.Cached, 0), max(u.Written, 0)
 	cached = min(cached, input)
 	written = min(written, input-cached)
 	var sum wide
-	sum.add(input-cached-written, rates.Input)
-	sum.add(cached, rates.CachedInput)
-	sum.add(written, rates.CacheWrite)
-	sum.add(u.Output, rates.Output)
+	sum.add(input-cached-written, in)
+	sum.add(cached, reuse)
+	sum.add(written, write)
+	sum.add(u.Output, out)
 	return sum.nano()
 }
 
-// at is the price of a request with so much input.
-func (p Price) at(input int64) Above {
-	rates := Above{0, p.Input, p.CachedInput, p.CacheWrite, p.Output}
-	for _, a := range p.Above {
-		if input > a.Tokens {
-			rates = a
+// at is the price of a token of a request with so much input.
+func (p *Price) at(input int64) (in, reuse, write, out Pico) {
+	in, reuse, write, out = p.Input, p.CachedInput, p.CacheWrite, p.Output
+	for i := range p.Above {
+		if a := &p.Above[i]; input > a.Tokens {
+			in, reuse, write, out = a.Input, a.CachedInput, a.CacheWrite, a.Output
 		}
 	}
-	return rates
+	return in, reuse, write, out
 }
 
 // Plus adds; a sum that does not fit is the largest or smallest amount.

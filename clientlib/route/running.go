@@ -1,0 +1,116 @@
+package route
+
+const (
+	ringSize  = 16
+	ringEvery = 250_000 // µs between two notes of the own load
+)
+
+// running is an endpoint's attempts in flight, here and elsewhere, and how long they take: on
+// two cache lines, the first shorter by the allocator's word.
+type running struct {
+	inFlight int64
+	most     int64   // concurrency; Absent: unlimited
+	others   float64 // the fleet's in flight less the own ones of then, when the word came
+	heardAt  int64   // when the word was true
+	oldest   int32   // slots without a first token, oldest first; −1: none
+	newest   int32
+	since    int64 // when the oldest was sent
+	expected int64 // how long it should take; above 0
+
+	latency
+	outstanding int64 // tokens: prompts, and answers as predicted
+	noteFrom    int64 // the next change leaves a note
+}
+
+// ring holds the own load of the last seconds, to compare with what the fleet saw then.
+type ring struct {
+	past [ringSize]past
+	next int
+}
+
+// past is the load until a time.
+type past struct{ until, own int64 }
+
+// shift changes the load. Of each quarter of a second the first change leaves a note.
+func (l *learned) shift(now, by int64) {
+	if now >= l.noteFrom {
+		l.ring.past[l.ring.next%ringSize] = past{now, l.inFlight}
+		l.ring.next++
+		l.noteFrom = now + ringEvery
+	}
+	l.inFlight += by
+}
+
+// then is the own load at a time: that of the first note whose end is later, else today's.
+func (l *learned) then(at int64) int64 {
+	own := l.inFlight
+	for i := l.ring.next + ringSize - 1; i >= l.ring.next; i-- {
+		p := &l.ring.past[i%ringSize]
+		if p.until <= at {
+			break
+		}
+		own = p.own
+	}
+	return own
+}
+
+// count adds the attempt to everything that it loads.
+func (r *Router) count(now int64, id int32, s *slot) {
+	l := s.learned
+	if l.inFlight == 0 && now >= l.noteFrom+forgotten && (!l.word.fresh(now) || l.word.inFlight == 0) {
+		l.cold = true // nothing changed for as long
+	}
+	l.shift(now, 1)
+	l.outstanding += s.input + s.output
+	r.queue(id, s)
+	if !s.tally.dirty {
+		s.tally.dirty = true
+		r.dirty = append(r.dirty, s.tally)
+	}
+}
+
+// uncount takes it away again.
+func (r *Router) uncount(now int64, id int32, s *slot) {
+	r.answered(id, s)
+	s.learned.shift(now, -1)
+	s.learned.outstanding -= s.input + s.output
+}
+
+// queue puts the attempt last among those without a first token.
+func (r *Router) queue(id int32, s *slot) {
+	l := s.learned
+	s.older, s.younger = l.newest, -1
+	if l.newest >= 0 {
+		r.slots[l.newest].younger = id
+	} else {
+		l.await(id, s)
+	}
+	l.newest = id
+}
+
+// await makes an attempt the oldest.
+func (l *running) await(id int32, s *slot) {
+	l.oldest, l.since, l.expected = id, s.started, s.expectation(s.output)
+}
+
+// answered takes it out; a second time it does nothing.
+func (r *Router) answered(id int32, s *slot) {
+	l := s.learned
+	if s.older < 0 && l.oldest != id {
+		return
+	}
+	switch {
+	case s.older >= 0:
+		r.slots[s.older].younger = s.younger
+	case s.younger >= 0:
+		l.await(s.younger, &r.slots[s.younger])
+	default:
+		l.oldest = -1
+	}
+	if s.younger >= 0 {
+		r.slots[s.younger].older = s.older
+	} else {
+		l.newest = s.older
+	}
+	s.older, s.younger = -1, -1
+}

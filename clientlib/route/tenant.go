@@ -1,0 +1,322 @@
+package route
+
+import (
+	"time"
+
+	"github.com/pointsman/pointsman/clientlib/route/limit"
+	"github.com/pointsman/pointsman/clientlib/route/money"
+)
+
+const (
+	demands  = 10 * second // a priority that asked so lately has demand
+	keptPart = 20          // of a capacity: what the lowest of them may always have
+)
+
+// ceilings are how much of a capacity a priority may use while a higher one has demand, in
+// percent.
+var ceilings = [priorities]int64{limit.All, 90, 75}
+
+// keptOf is a twentieth, rounded up.
+func keptOf(n int64) int64 { return (n + keptPart - 1) / keptPart }
+
+// tab is what a tenant has running, and what it spent.
+type tab struct {
+	spec     *Tenant
+	leftAt   int64 // when it left the catalog; 0: it has not
+	inFlight int64
+	caps     limit.Quota
+	purse    purse
+}
+
+// purse is a tenant's budget in one day or month.
+type purse struct {
+	spent    money.Nano
+	reserved money.Nano // by attempts of this period in flight
+	from     int64      // of the period, on the core's clock
+	until    int64
+	warned   bool
+}
+
+// need is what the call at hand takes of limits, and what its tenant may have of them.
+type need struct {
+	use     limit.Use
+	tab     *tab  // nil: no tenant is declared
+	percent int64 // of a capacity that its priority may use now
+	lowest  bool  // it has a higher priority beside it, and none below
+	yields  bool  // it has one below
+	refused Reason
+	left    money.Nano // of the budget
+	least   money.Nano // the cheapest endpoint's price of this call; −1: not known yet
+}
+
+// taken is what an attempt took, and gives back.
+type taken struct {
+	quotas   []*quota
+	from     uint32 // two bits of source for each of them
+	priority Priority
+	tab      *tab
+	foreseen int64 // tokens of the answer
+	cost     money.Nano
+}
+
+// measure says what the call at hand needs; the tenant's own gates answer for all endpoints.
+func (r *Router) measure(now int64, w *work, c *Call) {
+	n := &r.need
+	*n = need{use: limit.Request(c.request.Input, w.provision(&c.request)), percent: limit.All, least: -1}
+	if c.tenant == nil {
+		return
+	}
+	t := r.tabs[c.tenant.place]
+	n.tab = t
+	n.contend(now, t.spec.Priority, &r.askedAt)
+	switch {
+	case t.spec.Caps.Concurrency != Absent && t.inFlight >= t.spec.Caps.Concurrency,
+		t.caps.Allows(now, &n.use, limit.All) != limit.Free:
+		n.refused = ReasonTenantCap
+	}
+	if b := &t.spec.Budget; b.Has {
+		t.purse.roll(now, r.snapshot.static.wall, b.PerMonth)
+		n.left = b.Limit - t.purse.spent.Plus(t.purse.reserved)
+	}
+}
+
+// demand notes that the call at hand asks.
+func (r *Router) demand(now int64) {
+	if t := r.need.tab; t != nil {
+		r.askedAt[t.spec.Priority] = now
+	}
+}
+
+// contend finds the ceiling: only what others ask for at the same time is kept from a call.
+func (n *need) contend(now int64, own Priority, askedAt *[priorities]int64) {
+	for p, at := range askedAt {
+		if at == 0 || now-at >= demands {
+			continue
+		}
+		switch {
+		case Priority(p) < own:
+			n.percent, n.lowest = ceilings[own], true
+		case Priority(p) > own:
+			n.yields = true
+		}
+	}
+	n.lowest = n.lowest && !n.yields
+}
+
+// full tells whether an endpoint's concurrency has no place for the call at hand.
+func (n *need) full(now int64, l *learned) bool {
+	if l.most == Absent {
+		return false
+	}
+	load, most := l.load(now), l.most
+	ceiling := most * n.percent / limit.All
+	if n.yields && most > 1 {
+		ceiling = min(ceiling, most-max(keptOf(most)-l.below(n.tab.spec.Priority), 0))
+	}
+	if load < float64(max(ceiling, min(most, 1))) {
+		return false
+	}
+	return !n.lowest || load >= float64(most) || l.byPriority[n.tab.spec.Priority] >= keptOf(most)
+}
+
+// below counts the attempts in flight of lower priorities.
+func (l *learned) below(p Priority) (sum int64) {
+	for _, n := range l.byPriority[p+1:] {
+		sum += n
+	}
+	return sum
+}
+
+// pays is the budget's gate for one endpoint.
+func (r *Router) pays(now int64, p *pool, place int32, c *Call) Reason {
+	n := &r.need
+	if n.tab == nil || !n.tab.spec.Budget.Has {
+		return Pass
+	}
+	cost := n.price(r.current[place].facts.endpoint)
+	if cost == 0 || cost <= n.left {
+		return Pass
+	}
+	if !n.tab.spec.Budget.Cheapest {
+		return ReasonBudget
+	}
+	if n.least < 0 {
+		n.least = r.cheapest(now, p, c)
+	}
+	if cost > n.least {
+		return ReasonBudget
+	}
+	return Pass
+}
+
+// cheapest is the least price of this call over all that pass the other gates.
+func (r *Router) cheapest(now int64, p *pool, c *Call) money.Nano {
+	least := money.Nano(forever)
+	for _, place := range p.places {
+		if r.states.shares[place] > 0 && r.passes(now, p, place, c) == Pass {
+			least = min(least, r.need.price(r.current[place].facts.endpoint))
+		}
+	}
+	return least
+}
+
+// price is what the call at hand is expected to cost at an endpoint.
+func (n *need) price(e *Endpoint) money.Nano {
+	return e.Price.Cost(money.Usage{Input: n.use[limit.Input], Output: n.use[limit.Output]})
+}
+
+// charge takes what the call at hand needs, for an attempt. There is no other way to one.
+func (r *Router) charge(now int64, s *slot) {
+	n, l := &r.need, s.learned
+	s.taken = taken{quotas: l.quotas, tab: n.tab, foreseen: n.use[limit.Output]}
+	if r.states.bits[l.place]&stateLimited != 0 {
+		for i, q := range l.quotas {
+			s.taken.from |= uint32(q.take(now, n)) << (2 * i)
+		}
+	}
+	t := n.tab
+	if t == nil {
+		return
+	}
+	s.taken.priority = t.spec.Priority
+	t.inFlight++
+	l.byPriority[t.spec.Priority]++
+	t.caps.Take(now, &n.use)
+	if t.spec.Budget.Has {
+		s.taken.cost = n.price(s.endpoint)
+		t.purse.reserved = t.purse.reserved.Plus(s.taken.cost)
+	}
+}
+
+// reserved is what an attempt took of rate limits.
+func (s *slot) reserved() limit.Use { return limit.Request(s.input, s.foreseen) }
+
+// refund settles what an attempt took.
+func (r *Router) refund(now int64, s *slot, o *Outcome) {
+	k, reserved, used := &s.taken, s.reserved(), s.used(o)
+	for i, q := range k.quotas {
+		switch from := source(k.from >> (2 * i) & 3); from {
+		case nothing:
+		case fromCommon:
+			q.common.Settle(now, s.started, &reserved, &used)
+		default:
+			q.each(from, k.tab, func(l *limit.Quota) { l.Settle(now, s.started, &reserved, &used) })
+		}
+		if o.Kind == Served {
+			q.common.Served()
+		}
+	}
+	t := k.tab
+	if t == nil {
+		return
+	}
+	t.inFlight--
+	s.learned.byPriority[k.priority]--
+	t.caps.Settle(now, s.started, &reserved, &used)
+	if t.purse.settle(s, o, &used, &t.spec.Budget) {
+		r.event(Event{Kind: EventBudget, At: now, Name: t.spec.Name, Until: t.purse.until})
+	}
+}
+
+// used is what an attempt took of rate limits, in the end. What is not known is as it was
+// reserved, if the provider may have had it.
+func (s *slot) used(o *Outcome) limit.Use {
+	switch {
+	case o.Kind == Unsent:
+		return limit.Use{}
+	case o.HasUsage:
+		return limit.Request(tokens(o.Usage.Input), tokens(o.Usage.Output))
+	case s.firstAt > 0 || o.Kind == Served || o.Kind == Invalid:
+		return s.reserved()
+	case o.Kind == Cancelled || o.Kind == TimedOut:
+		return limit.Request(s.input, 0)
+	case o.Kind == Abandoned:
+		return limit.Use{}
+	}
+	return limit.Request(0, 0) // it refused, and counted the request
+}
+
+// settle puts a cost in place of what was reserved, in the period that the attempt began
+// in, and tells whether the budget's warning is due.
+func (p *purse) settle(s *slot, o *Outcome, used *limit.Use, b *Budget) (warn bool) {
+	if s.started < p.from {
+		return false // a period that is over
+	}
+	cost := s.endpoint.Price.Cost(money.Usage{Input: used[limit.Input], Output: used[limit.Output]})
+	if o.HasUsage {
+		cost = s.endpoint.Price.Cost(o.Usage)
+	}
+	p.reserved = max(p.reserved-s.taken.cost, 0)
+	p.spent = p.spent.Plus(cost)
+	warn = b.Has && !p.warned && p.spent > 0 && float64(p.spent) >= float64(float64(b.Limit)*b.Warn)
+	p.warned = p.warned || warn
+	return warn
+}
+
+// roll begins the day or month, UTC, that time has come to.
+func (p *purse) roll(now, wall int64, month bool) {
+	if now >= p.from && now < p.until {
+		return
+	}
+	t := time.UnixMicro(wall + now).UTC()
+	from := time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC)
+	until := from.AddDate(0, 0, 1)
+	if month {
+		from = from.AddDate(0, 0, 1-t.Day())
+		until = from.AddDate(0, 1, 0)
+	}
+	*p = purse{from: from.UnixMicro() - wall, until: until.UnixMicro() - wall}
+}
+
+// tenantAt is when a tenant's own gate may give another answer.
+func (n *need) tenantAt(now int64, reason Reason) int64 {
+	switch {
+	case reason == ReasonBudget:
+		return n.tab.purse.until
+	case n.tab.spec.Caps.Concurrency != Absent && n.tab.inFlight >= n.tab.spec.Caps.Concurrency:
+		return now + soon
+	}
+	return n.tab.caps.Until(now, &n.use, limit.All)
+}
+
+// seatTenants takes a catalog's tenants; what they spent and have running stays, for a while
+// even of those that left.
+func (r *Router) seatTenants(now int64, s *static) {
+	for _, t := range r.tabs {
+		t.leftAt = now
+	}
+	r.tabs = make([]*tab, 0, len(s.catalog.Tenants))
+	for i := range s.catalog.Tenants {
+		spec := s.catalog.Tenants[i]
+		t := r.known[spec.Name]
+		if t == nil {
+			t = &tab{}
+			r.known[spec.Name] = t
+		}
+		t.spec, t.leftAt = &spec, 0
+		t.caps.Set(now, spec.Caps.limits())
+		r.tabs = append(r.tabs, t)
+	}
+	for name, t := range r.known {
+		if t.leftAt > 0 && t.inFlight == 0 && now-t.leftAt >= forgotten && now >= t.purse.until {
+			delete(r.known, name)
+		}
+	}
+}
+
+// limits are the caps that are rates.
+func (c Caps) limits() limit.Limits {
+	l := limit.None()
+	l.Of[limit.Requests], l.Of[limit.Tokens] = c.Requests, c.Tokens
+	return l
+}
+
+// ranked tells whether tenants have different priorities.
+func ranked(tabs []*tab) bool {
+	for _, t := range tabs {
+		if t.spec.Priority != tabs[0].spec.Priority {
+			return true
+		}
+	}
+	return false
+}
