@@ -20,6 +20,20 @@ func (k clock) wall(us int64) time.Time {
 	return k.base.Add(microseconds(us))
 }
 
+// apart is how far people's time and the clock may drift before that counts: what depends
+// on both is compiled anew then. A suspended machine's do.
+const apart = time.Second
+
+// zero is when the clock was 0, µs since 1970 as people tell time now; was, unless that is
+// no longer true.
+func (k clock) zero(was int64) int64 {
+	at := time.Now().UnixMicro() - k.now()
+	if microseconds(max(at-was, was-at)) < apart {
+		return was
+	}
+	return at
+}
+
 // deadline is the end of ctx on the clock; 0: none.
 func (k clock) deadline(ctx context.Context) int64 {
 	at, ok := ctx.Deadline()

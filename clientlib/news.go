@@ -25,12 +25,12 @@ const (
 // news turns what comes down into snapshots. It compiles outside of the client's lock.
 type news struct {
 	client  *Client
-	local   route.Local
 	ready   chan struct{}          // closed with the first snapshot
 	offered chan struct{}          // closed when the link has handed over what it had saved
 	source  atomic.Pointer[string] // of what the link hands over now
 
 	mu       sync.Mutex // guards what follows: one compilation at a time
+	local    route.Local
 	catalog  *route.Catalog
 	fleet    *route.Fleet
 	snapshot *route.Snapshot
@@ -79,6 +79,7 @@ func (n *news) adopt(source string, catalog *route.Catalog, fleet *route.Fleet) 
 		n.fleet = fleet
 		return nil
 	}
+	n.local.Wall = n.client.clock.zero(n.local.Wall)
 	snapshot, err := route.Compile(n.snapshot, catalog, fleet, n.local)
 	if err != nil {
 		return err
@@ -144,21 +145,35 @@ func (n *news) tellUnsendable(catalog *route.Catalog) {
 func (n *news) Grant(dated int64, g *pb.Grant) {
 	n.client.reports.granted(g.GetNumber())
 	permit, ok := wire.Permit(dated, g)
-	if !ok {
-		return // leases come with the limits
-	}
+	leases := wire.Lease(dated, g)
 	c := n.client
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.router.Grant(c.clock.now(), permit)
+	now := c.clock.now()
+	if ok {
+		c.router.Grant(now, permit)
+	}
+	for _, l := range leases {
+		c.router.Lease(now, l)
+	}
 }
 
 // linked passes on what the link tells of itself.
 func (c *Client) linked(e uplink.Event) {
-	if e.Kind == uplink.Loaded {
+	switch e.Kind {
+	case uplink.Loaded:
 		close(c.news.offered) // the link says so once
+	case uplink.Connected, uplink.Lost:
+		c.cutOff(e.Kind == uplink.Lost)
 	}
 	c.tell(Event{Kind: "link_" + e.Kind.String(), At: time.Now(), Name: e.Parent, Err: e.Err})
+}
+
+// cutOff says whether anybody renews leases.
+func (c *Client) cutOff(cut bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.router.CutOff(c.clock.now(), cut)
 }
 
 // isReady says whether there is a snapshot.

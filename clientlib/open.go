@@ -58,6 +58,7 @@ func newClient(cfg Config) (*Client, error) {
 		c.idle = newTransport()
 		c.http = c.idle
 	}
+	c.waiting = newWaiting(cfg)
 	c.reports = newReports(cfg, c.clock.now())
 	c.news = newNews(c, route.Local{Locality: cfg.Locality, Usable: keys.usable})
 	if len(cfg.Parents) > 0 {

@@ -286,6 +286,53 @@ func TestAPermitIsAnsweredFor(t *testing.T) {
 	})
 }
 
+// lease sends one of nothing for 10 s; without it the child has plenty.
+func (p *parent) lease() {
+	p.down <- &pb.SyncResponse{Message: &pb.SyncResponse_Grant{Grant: &pb.Grant{
+		Number: 9, Term: 3, Leaf: p.hello.GetLeaf(),
+		What: &pb.Grant_Lease{Lease: &pb.Lease{
+			Quota: "q", DurationUs: 10e6, Parts: []*pb.LeasePart{{Dimension: pb.Dimension_DIMENSION_REQUESTS, Rate: 0, Safe: 1e9}},
+		}},
+	}}}
+	time.Sleep(time.Second)
+}
+
+// wantLimited holds the client to it that it may send nothing more, or something.
+func wantLimited(t *testing.T, c *clientlib.Client, want bool, when string) {
+	t.Helper()
+	a, err := c.Workload("chat").Pick(clientlib.Request{})
+	a.Abandon()
+	if got := errors.Is(err, clientlib.ErrShed); got != want {
+		t.Errorf("%s: %v", when, err)
+	}
+}
+
+func TestALeaseBindsUntilItsEnd(t *testing.T) {
+	bubble(t, func(t *testing.T, p *parent) {
+		c := open(t, p.child())
+		wantLimited(t, c, false, "before")
+		p.lease()
+		wantLimited(t, c, true, "in it")
+		time.Sleep(10 * time.Second)
+		wantLimited(t, c, false, "after its end")
+		c.Close()
+	})
+}
+
+// control-plane.md, cut off: what was leased is held for 10 minutes, and given up in the next 10.
+func TestALeaseOutlastsTheParentThatGaveIt(t *testing.T) {
+	bubble(t, func(t *testing.T, p *parent) {
+		c := open(t, p.child())
+		p.lease()
+		p.server.Stop()
+		time.Sleep(10 * time.Minute)
+		wantLimited(t, c, true, "ten minutes later")
+		time.Sleep(10 * time.Minute)
+		wantLimited(t, c, false, "twenty minutes later")
+		c.Close()
+	})
+}
+
 func TestASlowObserverDelaysNobody(t *testing.T) {
 	bubble(t, func(t *testing.T, p *parent) {
 		l := &listener{slow: make(chan struct{})}
@@ -372,4 +419,20 @@ func TestWhatThisLibraryDoesNotKnowMakesOneWorkloadUnusable(t *testing.T) {
 	if !slices.ContainsFunc(l.events, func(e clientlib.Event) bool { return e.Kind == "unusable" && e.Workload == "newer" }) {
 		t.Errorf("%+v", l.events)
 	}
+}
+
+// A date is people's; the core has a clock of its own.
+func TestAnEndpointRetiresOnItsDate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		catalog := clienttest.Pool("chat", &clienttest.Endpoint{Name: "a", URL: "http://127.0.0.1:1"}, &clienttest.Endpoint{Name: "b", URL: "http://127.0.0.1:2"})
+		catalog.Endpoints[0].Retires = time.Now().Add(time.Hour).UnixMicro()
+		c := open(t, clientlib.Config{Catalog: catalog})
+		time.Sleep(time.Hour - time.Second)
+		before := c.Explain("chat", clientlib.Request{API: "openai.chat"}).Candidates
+		time.Sleep(time.Second)
+		after := c.Explain("chat", clientlib.Request{API: "openai.chat"}).Candidates
+		if before[0].Reason != route.Pass || after[0].Reason != route.ReasonRetired || after[1].Reason != route.Pass {
+			t.Errorf("a second before %v, then %v", before, after)
+		}
+	})
 }

@@ -121,9 +121,11 @@ func (p *parent) told() []*pb.LeafReport {
 	return p.reports
 }
 
-// resources are a catalog with one workload, "chat", and one endpoint, "a".
+// resources are a catalog with one workload, "chat", and one endpoint, "a", that draws on
+// the quota "q".
 func resources(t *testing.T) []*pb.Resource {
 	t.Helper()
+	plenty := int64(1e9)
 	policy := &pb.BreakerPolicy{
 		WindowUs: 5e6, SlowWindowUs: 60e6, MinSamples: 20, Consecutive: 3, FailureRatio: 0.5,
 		CooldownUs: 5e6, CooldownMaxUs: 120e6, Probes: 3, RampUs: 30e6, MaxEjected: 0.5,
@@ -136,7 +138,8 @@ func resources(t *testing.T) []*pb.Resource {
 	}{
 		{pb.Kind_KIND_MODEL, "m", &pb.Model{Name: "m", Artifact: "m@1", Capabilities: []string{"chat", "stream"}, ContextWindow: 8000, MaxOutputTokens: 4000, Price: &pb.Price{}}},
 		{pb.Kind_KIND_PROVIDER, "p", &pb.Provider{Name: "p", Dialect: "vllm", BaseUrl: "http://127.0.0.1:1/v1"}},
-		{pb.Kind_KIND_ENDPOINT, "a", &pb.Endpoint{Name: "a", Identity: 7, Provider: "p", Model: "m", WireModel: "m-1", Apis: []string{"openai.chat"}, Breaker: policy}},
+		{pb.Kind_KIND_QUOTA, "q", &pb.Quota{Name: "q", RequestsPerMinute: &plenty}},
+		{pb.Kind_KIND_ENDPOINT, "a", &pb.Endpoint{Name: "a", Identity: 7, Provider: "p", Model: "m", WireModel: "m-1", Apis: []string{"openai.chat"}, Quotas: []string{"q"}, Breaker: policy}},
 		{pb.Kind_KIND_WORKLOAD, "chat", &pb.Workload{
 			Name: "chat", Apis: []string{"openai.chat"}, Contract: &pb.Contract{}, Tiers: []*pb.Tier{{Name: "all", Endpoints: []string{"a"}}},
 			Balance: &pb.Balance{Strategy: "p2c"}, Deliver: pb.Deliver_DELIVER_LIVE, OnFilter: pb.OnFilter_ON_FILTER_RETURN,

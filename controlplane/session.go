@@ -20,6 +20,7 @@ type session struct {
 	sequence uint64
 	rows     map[wire.Key]wire.Entry
 	changed  map[string]bool              // endpoints whose row is not what it was when last said
+	retries  []route.FleetWorkload        // news of them
 	evidence map[string]map[string]string // what opened breakers, by endpoint, by class and locality
 	witness  witnesses
 	urgent   bool
@@ -81,7 +82,8 @@ func (s *session) settle(now int64) (next int64) {
 	for _, name := range names {
 		s.changed[name] = true
 	}
-	if s.sequence > 0 && len(s.changed) == 0 {
+	s.retries = append(s.retries, s.fleet.Retries()...)
+	if s.sequence > 0 && len(s.changed)+len(s.retries) == 0 {
 		return max(next, now)
 	}
 	if s.urgent || now >= s.said+fleetPace {
@@ -108,6 +110,25 @@ func (s *session) encode(now int64) {
 		s.rows[key] = wire.Entry{Body: r.GetBody(), Hash: wire.HashOf(r.GetBody()), At: now}
 	}
 	clear(s.changed)
+	for _, w := range s.retries {
+		s.encodeRetries(w)
+	}
+	s.retries = nil
+}
+
+// encodeRetries has no row for who may retry as ever.
+func (s *session) encodeRetries(w route.FleetWorkload) {
+	key := wire.Key{Kind: pb.Kind_KIND_FLEET_WORKLOAD, Name: w.Name}
+	delete(s.rows, key)
+	if w.RetryFactor == 1 {
+		return
+	}
+	r, err := wire.EncodeFleetWorkload(w)
+	if err != nil {
+		s.judge.log.Error("a row cannot be told", "workload", w.Name, "error", err)
+		return
+	}
+	s.rows[key] = wire.Entry{Body: r.GetBody(), Hash: wire.HashOf(r.GetBody()), At: w.At}
 }
 
 // say has the newest rows served.

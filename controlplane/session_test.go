@@ -33,6 +33,38 @@ func TestWitnessesAreOfEndpointsThatExist(t *testing.T) {
 	}
 }
 
+// From what leaves report to what they read: while attempts fail a workload has a row, and
+// none before and after.
+func TestAWorkloadThatFailsIsToldToRetryLess(t *testing.T) {
+	now := int64(1e6)
+	j := &judge{now: func() int64 { return now }, origin: newOrigin(), log: hclog.NewNullLogger()}
+	s := newSession(j, 1)
+	s.apply(&route.Catalog{
+		Endpoints: []route.Endpoint{{Name: "a", Identity: 1, Breaker: breaker.Policy{Window: 5e6, SlowWindow: 60e6, MinSamples: 20, FailureRatio: 1, Cooldown: 5e6, Probes: 3}}},
+		Workloads: []route.Workload{{Name: "chat", Tiers: []route.Tier{{Endpoints: []string{"a"}}}}},
+	})
+	for i, want := range []float64{1, 0.5, 1} {
+		now += 10e6
+		row := &pb.Row{Endpoint: "a", Identity: 1, Class: pb.Class_CLASS_ANY, Workload: "chat", Admitted: 80, Finished: 80}
+		if want < 1 {
+			row.AdmitFailed = 20
+		}
+		s.observe(arrival{&pb.Report{Leaves: []*pb.LeafReport{{Leaf: "l", Sequence: uint64(i + 1), Rows: []*pb.Row{row}}}}, now})
+		s.settle(now)
+		told, err := wire.Fleet(j.origin.state().Fleet)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var rows []route.FleetWorkload
+		if want < 1 {
+			rows = []route.FleetWorkload{{Name: "chat", At: now, RetryFactor: want}}
+		}
+		if diff := cmp.Diff(rows, told.Workloads); diff != "" {
+			t.Errorf("%d: %s", i, diff)
+		}
+	}
+}
+
 // A row costs its encoding once a state, however many reports change it.
 func TestRowsAreEncodedWhenTheyAreTold(t *testing.T) {
 	now := int64(1e6)

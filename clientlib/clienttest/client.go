@@ -114,3 +114,13 @@ func Pool(workload string, endpoints ...*Endpoint) *route.Catalog {
 	}}
 	return c
 }
+
+// Tenant may use every workload as it likes. Change it before use: Caps.Requests = 10.
+func Tenant(name string) route.Tenant {
+	return route.Tenant{Name: name, Workloads: []string{"*"}, Caps: route.NoCaps()}
+}
+
+// Quota limits nothing. Change it before use, Requests = 10, and name it in Endpoint.Quotas.
+func Quota(name string) route.Quota {
+	return route.Quota{Name: name, Requests: route.Absent, Tokens: route.Absent, Input: route.Absent, Output: route.Absent, Daily: route.Absent}
+}

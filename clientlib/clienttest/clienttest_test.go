@@ -1,6 +1,7 @@
 package clienttest_test
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/pointsman/pointsman/clientlib"
 	"github.com/pointsman/pointsman/clientlib/clienttest"
+	"github.com/pointsman/pointsman/clientlib/route"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -69,6 +71,28 @@ func TestBrokenStreams(t *testing.T) {
 		e.Next(c.answer)
 		if _, body, err := ask(t, e, `{"stream":true}`); !strings.Contains(body, c.want) || (err != nil) != c.cut {
 			t.Errorf("%s %v, want %s", body, err, c.want)
+		}
+	}
+}
+
+func TestTenantsAndQuotasLimitWhatTheyAreToldTo(t *testing.T) {
+	e := clienttest.Start("a")
+	defer e.Close()
+	catalog := clienttest.Pool("chat", e)
+	quota, poor, rich := clienttest.Quota("org"), clienttest.Tenant("poor"), clienttest.Tenant("rich")
+	quota.Daily, poor.Caps.Concurrency = 1000, 0
+	catalog.Quotas, catalog.Tenants = []route.Quota{quota}, []route.Tenant{poor, rich}
+	catalog.Endpoints[0].Quotas = []string{"org"}
+	c, err := clienttest.Open(t.Context(), clientlib.Config{Catalog: catalog})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for tenant, want := range map[string]error{"poor": clientlib.ErrShed, "rich": nil} {
+		a, err := c.Workload("chat").Pick(clientlib.Request{Tenant: tenant})
+		a.Abandon()
+		if !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", tenant, err, want)
 		}
 	}
 }

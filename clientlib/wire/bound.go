@@ -35,14 +35,14 @@ func Bound(r *pb.LeafReport, most int) {
 	r.Merged = true
 }
 
-// maxOther is what the merged row can take, in bytes: ten numbers and two names.
+// maxOther is what the merged row can take, in bytes: a dozen numbers and two names.
 const maxOther = 160
 
 // fieldSize is what a row takes in its report.
 func fieldSize(row *pb.Row) int { return 1 + protowire.SizeBytes(proto.Size(row)) }
 
 func busy(r *pb.Row) uint64 {
-	return r.Admitted + r.AdmitFailed + r.Finished + r.FinishFailed + r.Limited + r.Excluded + r.InFlight
+	return r.Admitted + r.AdmitFailed + r.Finished + r.FinishFailed + r.Limited + r.Excluded + r.Invalid + r.InFlight
 }
 
 // merge adds what can be added over classes and workloads. Only rows of class any count
@@ -58,6 +58,7 @@ func merge(into, row *pb.Row) {
 	into.Slow += row.Slow
 	into.Limited += row.Limited
 	into.Excluded += row.Excluded
+	into.Invalid += row.Invalid
 	into.InFlight += row.InFlight
 	into.PendingPromptTokens += row.PendingPromptTokens
 	into.OutstandingTokens += row.OutstandingTokens

@@ -14,7 +14,7 @@ func TestALargeReportMergesItsLeastBusyRows(t *testing.T) {
 	var admitted uint64
 	for i := range uint64(8000) {
 		class := pb.Class(1 + i%4)
-		row := &pb.Row{Endpoint: fmt.Sprintf("an-endpoint-%d", i), Identity: i, Class: class, Workload: "support-chat", Admitted: i}
+		row := &pb.Row{Endpoint: fmt.Sprintf("an-endpoint-%d", i), Identity: i, Class: class, Workload: "support-chat", Admitted: i, Invalid: i}
 		if class == pb.Class_CLASS_ANY {
 			admitted += i
 		}
@@ -36,8 +36,8 @@ func TestALargeReportMergesItsLeastBusyRows(t *testing.T) {
 			admitted -= row.Admitted
 		}
 	}
-	if last.Admitted != admitted {
-		t.Errorf("the merged row has %d admitted, want %d", last.Admitted, admitted)
+	if last.Admitted != admitted || last.Invalid != admitted {
+		t.Errorf("the merged row has %d admitted and %d invalid, want %d", last.Admitted, last.Invalid, admitted)
 	}
 }
 

@@ -1,8 +1,7 @@
 package wire
 
 import (
-	"fmt"
-	"strings"
+	"time"
 
 	"github.com/pointsman/pointsman/clientlib/route"
 	"github.com/pointsman/pointsman/clientlib/route/breaker"
@@ -24,6 +23,7 @@ func Catalog(s *State, cold bool) (*route.Catalog, []*pb.Unusable, error) {
 		return nil, nil, d.err()
 	}
 	c := &route.Catalog{Version: catalogVersion(s.Version())}
+	d.quotasInto(c)
 	d.endpointsInto(c)
 	d.tenantsInto(c)
 	return c, d.workloadsInto(c), nil
@@ -57,7 +57,9 @@ func (d *decoded) endpoint(e *pb.Endpoint) route.Endpoint {
 		APIs: e.Apis, Capabilities: m.GetCapabilities(), Compliance: e.Compliance,
 		Region: e.Region, Credential: e.Credential, Quotas: e.Quotas,
 		ContextWindow: m.GetContextWindow(), MaxOutputTokens: m.GetMaxOutputTokens(), Price: price(m.GetPrice()),
-		Weight: given(e.Weight), Concurrency: given(e.Concurrency), Breaker: policy(e.Breaker),
+		Weight: given(e.Weight), Concurrency: given(e.Concurrency), Retires: retires(m.GetRetires()),
+		Capacity: route.Capacity{Slots: e.Capacity.GetSlots(), PrefillTPS: e.Capacity.GetPrefillTps(), TPOT: e.Capacity.GetTpotUs()},
+		Breaker:  policy(e.Breaker),
 	}
 }
 
@@ -66,6 +68,15 @@ func given(v *int64) int64 {
 		return route.Absent
 	}
 	return *v
+}
+
+// retires is when a model's date begins. Some moment is, also for a date before 1970.
+func retires(date string) int64 {
+	day, err := time.Parse(time.DateOnly, date)
+	if err != nil {
+		return 0 // no date: refer finds bad ones
+	}
+	return max(day.UnixMicro(), 1)
 }
 
 func price(p *pb.Price) money.Price {
@@ -87,77 +98,5 @@ func policy(p *pb.BreakerPolicy) breaker.Policy {
 		Window: p.GetWindowUs(), SlowWindow: p.GetSlowWindowUs(), MinSamples: p.GetMinSamples(), Consecutive: p.GetConsecutive(),
 		FailureRatio: p.GetFailureRatio(), TTFTLimit: p.GetTtftLimitUs(), Cooldown: p.GetCooldownUs(), CooldownMax: p.GetCooldownMaxUs(),
 		Probes: p.GetProbes(), Ramp: p.GetRampUs(), MaxEjected: p.GetMaxEjected(),
-	}
-}
-
-// tenantsInto adds the tenants. One with a fault is entitled to nothing: left out, it
-// could leave no tenant at all, and then everybody would be entitled to all.
-func (d *decoded) tenantsInto(c *route.Catalog) {
-	for _, r := range d.state.kind(pb.Kind_KIND_TENANT) {
-		t := d.tenants[r.key.Name]
-		c.Tenants = append(c.Tenants, route.Tenant{
-			Name: r.key.Name, Workloads: t.GetWorkloads(), Regions: t.GetRegions(), Compliance: t.GetCompliance(),
-			Caps: caps(t.GetCaps()),
-		})
-	}
-}
-
-func caps(c *pb.Caps) route.Caps {
-	if c == nil {
-		c = &pb.Caps{}
-	}
-	return route.Caps{Concurrency: given(c.Concurrency), Requests: given(c.RequestsPerMinute), Tokens: given(c.TokensPerMinute)}
-}
-
-func (d *decoded) workloadsInto(c *route.Catalog) []*pb.Unusable {
-	var unusable []*pb.Unusable
-	for _, r := range d.state.kind(pb.Kind_KIND_WORKLOAD) {
-		w := route.Workload{Name: r.key.Name, Unusable: d.wrong(r.key)}
-		if w.Unusable == "" {
-			w = workload(d.workloads[r.key.Name])
-		}
-		if w.Unusable != "" {
-			unusable = append(unusable, &pb.Unusable{Workload: w.Name, Reason: w.Unusable})
-		}
-		c.Workloads = append(c.Workloads, w)
-	}
-	return unusable
-}
-
-// strategies are what this library can do.
-var strategies = map[string]route.Strategy{
-	"p2c": route.P2C, "least_loaded": route.LeastLoaded, "weighted": route.Weighted,
-}
-
-func workload(w *pb.Workload) route.Workload {
-	strategy, known := strategies[w.GetBalance().GetStrategy()]
-	switch {
-	case !known:
-		return route.Workload{Name: w.Name, Unusable: fmt.Sprintf("strategy %q is not known", w.GetBalance().GetStrategy())}
-	case len(w.NeedsFeatures) > 0: // none exists yet
-		return route.Workload{Name: w.Name, Unusable: "it needs " + strings.Join(w.NeedsFeatures, ", ")}
-	}
-	out := route.Workload{
-		Name: w.Name, APIs: w.Apis, Contract: contract(w.Contract),
-		Strategy: strategy, MoneyPerMS: money.Nano(w.Balance.MoneyPerMs), Attempts: attempts(w.Attempts),
-		Whole: w.Deliver == pb.Deliver_DELIVER_WHOLE, FilterElsewhere: w.OnFilter == pb.OnFilter_ON_FILTER_ANOTHER,
-	}
-	for _, t := range w.Tiers {
-		out.Tiers = append(out.Tiers, route.Tier{Name: t.GetName(), Endpoints: t.GetEndpoints()})
-	}
-	return out
-}
-
-func contract(c *pb.Contract) route.Contract {
-	return route.Contract{
-		Requires: c.GetRequires(), NeedsContext: c.GetNeedsContext(), NeedsOutputTokens: c.GetNeedsOutputTokens(),
-		MaxTTFT: c.GetMaxTtftUs(), Regions: c.GetRegions(), Compliance: c.GetCompliance(),
-	}
-}
-
-func attempts(a *pb.AttemptsPolicy) route.Attempts {
-	return route.Attempts{
-		Max: a.GetMax(), RetryRatio: a.GetRetryRatio(), RetryReserve: a.GetRetryReserve(), SameEndpoint: a.GetSameEndpoint(),
-		Connect: a.GetConnectUs(), FirstToken: a.GetFirstTokenUs(), Answer: a.GetAnswerUs(), Stall: a.GetStallUs(), Total: a.GetTotalUs(),
 	}
 }

@@ -3,6 +3,7 @@ package wire
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -21,17 +22,22 @@ type catalog map[Key]proto.Message
 
 func sample() catalog {
 	weight, cap := int64(0), int64(5)
+	rpm, input, output, daily := int64(60), int64(500), int64(100), int64(9000)
 	return catalog{
 		{pb.Kind_KIND_MODEL, "m"}: &pb.Model{
-			Name: "m", Artifact: "m@1", Capabilities: []string{"chat", "stream"}, ContextWindow: 1000, MaxOutputTokens: 100,
+			Name: "m", Artifact: "m@1", Capabilities: []string{"chat", "stream"}, ContextWindow: 1000, MaxOutputTokens: 100, Retires: "1970-01-02",
 			Price: &pb.Price{Input: 2, CachedInput: 1, Output: 8, Above: []*pb.PriceAbove{{InputTokens: 500, Input: 4, Output: 16}}},
 		},
 		{pb.Kind_KIND_PROVIDER, "p"}: &pb.Provider{Name: "p", Dialect: "openai", BaseUrl: "https://p.example/v1", ApiVersion: "1"},
-		{pb.Kind_KIND_QUOTA, "q"}:    &pb.Quota{Name: "q", Refill: pb.Refill_REFILL_CONTINUOUS, OnCutoff: pb.OnCutoff_ON_CUTOFF_SAFE},
+		{pb.Kind_KIND_QUOTA, "q"}: &pb.Quota{
+			Name: "q", RequestsPerMinute: &rpm, InputTokensPerMinute: &input, OutputTokensPerMinute: &output, RequestsPerDay: &daily,
+			Refill: pb.Refill_REFILL_FIXED, OnCutoff: pb.OnCutoff_ON_CUTOFF_HOLD,
+		},
 		{pb.Kind_KIND_ENDPOINT, "a"}: &pb.Endpoint{
 			Name: "a", Identity: 7, Provider: "p", Model: "m", WireModel: "w", Apis: []string{"openai.chat"}, Adapters: []string{"x"},
 			Region: "eu/west", Quotas: []string{"q"}, Credential: "c", Compliance: []string{"hipaa"}, Weight: &weight,
-			Breaker: &pb.BreakerPolicy{WindowUs: 5, FailureRatio: 0.5},
+			Capacity: &pb.Capacity{Slots: 64, PrefillTps: 12000, TpotUs: 18000},
+			Breaker:  &pb.BreakerPolicy{WindowUs: 5, FailureRatio: 0.5},
 		},
 		{pb.Kind_KIND_ENDPOINT, "b"}: &pb.Endpoint{Name: "b", Provider: "p", Apis: []string{"http"}, Breaker: &pb.BreakerPolicy{}},
 		{pb.Kind_KIND_WORKLOAD, "chat"}: &pb.Workload{
@@ -39,13 +45,20 @@ func sample() catalog {
 			Contract: &pb.Contract{Requires: []string{"stream"}, NeedsContext: 10, MaxTtftUs: 3, Regions: []string{"eu"}},
 			Tiers:    []*pb.Tier{{Name: "first", Endpoints: []string{"a"}}},
 			Balance:  &pb.Balance{Strategy: "p2c", MoneyPerMs: 2000}, Attempts: &pb.AttemptsPolicy{Max: 3, RetryRatio: 0.1, TotalUs: 9},
+			Affinity: &pb.Affinity{On: "session", Rule: "median", Slack: 2.5}, EscalateOn: []string{"context", "quality"},
 			Deliver: pb.Deliver_DELIVER_WHOLE, OnFilter: pb.OnFilter_ON_FILTER_ANOTHER,
 		},
 		{pb.Kind_KIND_WORKLOAD, "fx"}: &pb.Workload{
 			Name: "fx", Tiers: []*pb.Tier{{Name: "all", Endpoints: []string{"b"}}},
-			Balance: &pb.Balance{Strategy: "weighted"}, Attempts: &pb.AttemptsPolicy{},
+			Balance: &pb.Balance{Strategy: "weighted"}, Attempts: &pb.AttemptsPolicy{Max: 1, TotalUs: 9},
 		},
-		{pb.Kind_KIND_TENANT, "acme"}:      &pb.Tenant{Name: "acme", Workloads: []string{"chat"}, Caps: &pb.Caps{Concurrency: &cap}},
+		{pb.Kind_KIND_TENANT, "acme"}: &pb.Tenant{
+			Name: "acme", Workloads: []string{"chat"}, Priority: pb.Priority_PRIORITY_BATCH, Caps: &pb.Caps{Concurrency: &cap},
+			Budget: &pb.Budget{
+				NanoUsd: 7, Per: pb.BudgetPeriod_BUDGET_PERIOD_MONTH, Warn: 0.8, OnExhausted: pb.OnExhausted_ON_EXHAUSTED_CHEAPEST,
+			},
+			Reservations: []*pb.Reservation{{Quota: "q", RequestsPerMinute: &cap}, {Quota: "not-of-this-view"}},
+		},
 		{pb.Kind_KIND_TENANT, "every"}:     &pb.Tenant{Name: "every", Workloads: []string{"*"}},
 		{pb.Kind_KIND_OVERRIDE, "drain/a"}: &pb.Override{Endpoint: "a", What: &pb.Override_Drain{Drain: &pb.Drain{}}, DurationUs: 30},
 	}
@@ -85,12 +98,16 @@ func TestCatalogJoinsAndResolves(t *testing.T) {
 	}
 	want := &route.Catalog{
 		Version: route.CatalogVersion{StoreID: "s", Epoch: 1, Generation: 2, Revision: 3},
+		Quotas: []route.Quota{{
+			Name: "q", Requests: 60, Tokens: route.Absent, Input: 500, Output: 100, Daily: 9000, Fixed: true, Hold: true,
+		}},
 		Endpoints: []route.Endpoint{
 			{
 				Name: "a", Identity: 7, Provider: "p", Dialect: "openai", BaseURL: "https://p.example/v1", APIVersion: "1",
 				Model: "m", WireModel: "w", Artifact: "m@1", APIs: []string{"openai.chat"}, Capabilities: []string{"chat", "stream"},
 				Compliance: []string{"hipaa"}, Region: "eu/west", Credential: "c", Quotas: []string{"q"},
 				ContextWindow: 1000, MaxOutputTokens: 100, Weight: 0, Concurrency: route.Absent,
+				Retires: 24 * 3600 * 1_000_000, Capacity: route.Capacity{Slots: 64, PrefillTPS: 12000, TPOT: 18000},
 				Price:   money.Price{Input: 2, CachedInput: 1, Output: 8, Above: []money.Above{{Tokens: 500, Input: 4, Output: 16}}},
 				Breaker: breaker.Policy{Window: 5, FailureRatio: 0.5},
 			},
@@ -104,12 +121,18 @@ func TestCatalogJoinsAndResolves(t *testing.T) {
 				Name: "chat", APIs: []string{"openai.chat"},
 				Contract: route.Contract{Requires: []string{"stream"}, NeedsContext: 10, MaxTTFT: 3, Regions: []string{"eu"}},
 				Tiers:    []route.Tier{{Name: "first", Endpoints: []string{"a"}}}, Strategy: route.P2C, MoneyPerMS: 2000,
-				Attempts: route.Attempts{Max: 3, RetryRatio: 0.1, Total: 9}, Whole: true, FilterElsewhere: true,
+				Attempts: route.Attempts{Max: 3, RetryRatio: 0.1, Total: 9}, Affinity: route.Affinity{On: route.AffinitySession, Slack: 2.5},
+				Whole: true, FilterElsewhere: true, EscalateQuality: true, EscalateContext: true,
 			},
-			{Name: "fx", Tiers: []route.Tier{{Name: "all", Endpoints: []string{"b"}}}, Strategy: route.Weighted},
+			{Name: "fx", Tiers: []route.Tier{{Name: "all", Endpoints: []string{"b"}}}, Strategy: route.Weighted, Attempts: route.Attempts{Max: 1, Total: 9}},
 		},
 		Tenants: []route.Tenant{
-			{Name: "acme", Workloads: []string{"chat"}, Caps: route.Caps{Concurrency: 5, Requests: route.Absent, Tokens: route.Absent}},
+			{
+				Name: "acme", Workloads: []string{"chat"}, Priority: route.PriorityBatch,
+				Caps:         route.Caps{Concurrency: 5, Requests: route.Absent, Tokens: route.Absent},
+				Budget:       route.Budget{Has: true, Limit: 7, PerMonth: true, Warn: 0.8, Cheapest: true},
+				Reservations: []route.Reservation{{Quota: "q", Requests: 5, Tokens: route.Absent}},
+			},
 			{Name: "every", Workloads: []string{"*"}, Caps: route.NoCaps()},
 		},
 		Overrides: []route.Override{{Endpoint: "a", Drain: true, Weight: route.Absent, Until: 130}},
@@ -125,6 +148,9 @@ func TestWhatIsNotKnownMakesItsWorkloadUnusable(t *testing.T) {
 		change func(catalog)
 		reason string
 	}{
+		"an affinity":        {func(c catalog) { c.workload("chat").Affinity.On = "mood" }, `affinity on "mood"`},
+		"a rule of affinity": {func(c catalog) { c.workload("chat").Affinity.Rule = "score" }, `affinity by rule "score"`},
+		"an escalation":      {func(c catalog) { c.workload("chat").EscalateOn = []string{"quality", "mood"} }, `escalate_on "mood"`},
 		"a strategy":         {func(c catalog) { c.workload("chat").Balance.Strategy = "psychic" }, `strategy "psychic"`},
 		"no strategy":        {func(c catalog) { c.workload("chat").Balance = nil }, `strategy ""`},
 		"a feature":          {func(c catalog) { c.workload("chat").NeedsFeatures = []string{"telepathy"} }, "telepathy"},
@@ -221,6 +247,18 @@ func TestWhatCannotBeRight(t *testing.T) {
 			change: func(c catalog) { c[key(pb.Kind_KIND_OVERRIDE, "drain/a")].(*pb.Override).Endpoint = "b" },
 			errors: []string{`override "drain/a"`}, cold: []string{"fx"},
 		},
+		"a date that is none": {
+			change: func(c catalog) { c[key(pb.Kind_KIND_MODEL, "m")].(*pb.Model).Retires = "2026-02-30" },
+			errors: []string{`model "m": retires is "2026-02-30"`}, cold: []string{"fx"},
+		},
+		"a negative limit": {
+			change: func(c catalog) { *c[key(pb.Kind_KIND_QUOTA, "q")].(*pb.Quota).RequestsPerDay = -1 },
+			errors: []string{`quota "q": requests_per_day is -1`}, cold: []string{"fx"},
+		},
+		"a warning that is no number": {
+			change: func(c catalog) { c[key(pb.Kind_KIND_TENANT, "acme")].(*pb.Tenant).Budget.Warn = math.NaN() },
+			errors: []string{`tenant "acme": budget.warn is NaN`}, cold: []string{"chat", "fx"},
+		},
 		"another name inside":     {change: func(c catalog) { c.endpoint("a").Name = "z" }, errors: []string{"another name"}, cold: []string{"fx"}},
 		"a negative number":       {change: func(c catalog) { *c.endpoint("a").Weight = -1 }, errors: []string{"weight is -1"}, cold: []string{"fx"}},
 		"a negative number below": {change: func(c catalog) { c.workload("fx").Attempts.Max = -1 }, errors: []string{"attempts.max is -1"}, cold: []string{"chat"}},
@@ -259,15 +297,89 @@ func TestWhatCannotBeRight(t *testing.T) {
 	}
 }
 
-func TestATenantWithAFaultIsEntitledToNothing(t *testing.T) {
-	s := broken(sample().state(t), Key{pb.Kind_KIND_TENANT, "acme"})
-	got, _, err := Catalog(s, true)
-	if err != nil {
-		t.Fatal(err)
+// All that the language has, but two: they come with the simulator that judges them.
+func TestStrategiesAreKnownByTheirNames(t *testing.T) {
+	for _, name := range []string{
+		"p2c", "least_loaded", "least_tokens", "weighted_least_latency", "weighted", "latency_weighted", "quota_aware", "round_robin", "hash",
+	} {
+		c := sample()
+		c.workload("fx").Balance.Strategy = name
+		got, _, err := Catalog(c.state(t), false)
+		if err != nil || got.Workloads[1].Strategy.String() != name {
+			t.Errorf("%s is %v, error %v", name, got.Workloads[1].Strategy, err)
+		}
 	}
+	for _, name := range []string{"predictive", "cost_tiered", "none"} {
+		c := sample()
+		c.workload("fx").Balance.Strategy = name
+		if got, _, _ := Catalog(c.state(t), false); !strings.Contains(got.Workloads[1].Unusable, name) {
+			t.Errorf("%s: unusable %q", name, got.Workloads[1].Unusable)
+		}
+	}
+}
+
+func TestAModelRetiresWithTheBeginningOfItsDate(t *testing.T) {
+	for date, want := range map[string]int64{
+		"": 0, "2027-04-14": 1_807_660_800_000_000, "1970-01-01": 1, "1066-10-14": 1, // past, and not never
+		"14.4.2027": 0, "2027-4-14": 0, "2027-04-14T00:00:00Z": 0, // which are faults
+	} {
+		if got := retires(date); got != want {
+			t.Errorf("%q: %d, want %d", date, got, want)
+		}
+	}
+}
+
+func TestEveryPriorityIsWhatItIsCalled(t *testing.T) {
+	for p, want := range map[pb.Priority]route.Priority{
+		pb.Priority_PRIORITY_UNSPECIFIED: route.PriorityInteractive, pb.Priority_PRIORITY_INTERACTIVE: route.PriorityInteractive,
+		pb.Priority_PRIORITY_STANDARD: route.PriorityStandard, pb.Priority_PRIORITY_BATCH: route.PriorityBatch,
+	} {
+		if got := priority(p); got != want {
+			t.Errorf("%v is %d, want %d", p, got, want)
+		}
+	}
+}
+
+func TestATenantThatCannotBeUsedAsWrittenIsEntitledToNothing(t *testing.T) {
 	want := []route.Tenant{{Name: "acme", Caps: route.NoCaps()}, {Name: "every", Workloads: []string{"*"}, Caps: route.NoCaps()}}
-	if diff := cmp.Diff(want, got.Tenants); diff != "" {
-		t.Error(diff)
+	later := sample()
+	later[Key{pb.Kind_KIND_TENANT, "acme"}].(*pb.Tenant).Priority = 9
+	for name, s := range map[string]*State{
+		"a body that does not decode":     broken(sample().state(t), Key{pb.Kind_KIND_TENANT, "acme"}),
+		"a priority that nobody here has": later.state(t),
+	} {
+		got, _, err := Catalog(s, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got.Tenants); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+// What one quota says that is not known here costs those who draw on it, and nobody else.
+func TestAQuotaThatCannotBeUsedIsLeftOutWithItsReservations(t *testing.T) {
+	c := sample()
+	c[Key{pb.Kind_KIND_QUOTA, "q"}].(*pb.Quota).OnCutoff = 9
+	got, _, err := Catalog(c.state(t), false)
+	if err != nil || len(got.Quotas) > 0 || len(got.Tenants[0].Reservations) > 0 || len(got.Endpoints) != 1 {
+		t.Errorf("%+v, error %v", got, err)
+	}
+}
+
+// The core takes whatever was decoded, of a whole catalog or of a view.
+func TestWhatIsDecodedCompiles(t *testing.T) {
+	s := sample().state(t)
+	for _, sel := range []Selector{{All: true}, {Workloads: []string{"chat"}}, {Workloads: []string{"fx"}}} {
+		view := NewState(catalogTrack, gen(1), Closure(s, sel))
+		c, _, err := Catalog(view, false)
+		if err == nil {
+			_, err = route.Compile(nil, c, nil, route.Local{})
+		}
+		if err != nil {
+			t.Errorf("%v: %v", sel, err)
+		}
 	}
 }
 

@@ -108,8 +108,13 @@ func (d *decoded) override(k Key, e Entry) {
 	}
 }
 
-// refer finds references to nothing, and parts that have to be there.
+// refer finds references to nothing, dates that are none, and parts that have to be there.
 func (d *decoded) refer() {
+	for name, m := range d.models {
+		if m.Retires != "" && retires(m.Retires) == 0 {
+			d.fault(Key{pb.Kind_KIND_MODEL, name}, fmt.Sprintf("retires is %q, want YYYY-MM-DD", m.Retires))
+		}
+	}
 	for name, e := range d.endpoints {
 		k := Key{pb.Kind_KIND_ENDPOINT, name}
 		if e.Breaker == nil {

@@ -138,6 +138,11 @@ func encodeFleetBreaker(now int64, b *route.FleetBreaker) *pb.FleetBreaker {
 	return m
 }
 
+// EncodeFleetWorkload encodes what is known of a workload. Date the entry as w is.
+func EncodeFleetWorkload(w route.FleetWorkload) (*pb.Resource, error) {
+	return Resource(pb.Kind_KIND_FLEET_WORKLOAD, w.Name, &pb.FleetWorkload{Workload: w.Name, RetryFactor: w.RetryFactor})
+}
+
 // The core counts classes and phases from 0, the wire from 1.
 
 func encodeClass(c breaker.Class) pb.Class { return pb.Class(c) + pb.Class_CLASS_ANY }

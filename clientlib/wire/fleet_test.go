@@ -9,6 +9,7 @@ import (
 
 	"github.com/pointsman/pointsman/clientlib/route"
 	"github.com/pointsman/pointsman/clientlib/route/breaker"
+	"github.com/pointsman/pointsman/clientlib/route/limit"
 	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
 )
 
@@ -105,7 +106,10 @@ func TestFleetSkipsWhatIsNotKnownAndRefusesWhatCannotBeRight(t *testing.T) {
 }
 
 func TestARetryFactorIsDatedByItsRow(t *testing.T) {
-	r := resource(t, pb.Kind_KIND_FLEET_WORKLOAD, "w", &pb.FleetWorkload{Workload: "w", RetryFactor: 0.5})
+	r, err := EncodeFleetWorkload(route.FleetWorkload{Name: "w", RetryFactor: 0.5})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for at, want := range map[int64]int64{7: 7, -7: -7, 0: math.MinInt64 / 2} { // without a date it is stale
 		got, err := Fleet(fleetRow(at, r))
 		if err != nil || len(got.Workloads) != 1 || got.Workloads[0] != (route.FleetWorkload{Name: "w", At: want, RetryFactor: 0.5}) {
@@ -119,7 +123,7 @@ func sampleReport() *route.Report {
 		Leaf: "l", Node: "n", Locality: "eu", Incarnation: 3, Sequence: 4, At: 700, Interval: 1000, Term: 5, LastGrant: 6,
 		Rows: []route.Row{{
 			Endpoint: "a", Identity: 7, Class: breaker.Long, Workload: "chat",
-			Admitted: 1, AdmitFailed: 2, Finished: 3, FinishFailed: 4, Slow: 5, Limited: 6, Excluded: 7,
+			Admitted: 1, AdmitFailed: 2, Finished: 3, FinishFailed: 4, Slow: 5, Limited: 6, Excluded: 7, Invalid: 12,
 			InFlight: 8, PendingPromptTokens: 9, OutstandingTokens: 10, TTFT: []route.Bucket{{Index: 3, Count: 2}}, Cost: 11,
 		}},
 		Votes:  []route.Vote{{Endpoint: "a", Identity: 7, Class: breaker.Tools, Phase: breaker.Finish, Round: 2, Soft: true, Reason: "slow"}},
@@ -185,6 +189,49 @@ func TestWhatIsNoPermitHere(t *testing.T) {
 		if p, ok := Permit(0, g); ok {
 			t.Errorf("%v gave %v", g, p)
 		}
+	}
+}
+
+func TestALeaseRoundTrips(t *testing.T) {
+	part := func(d limit.Dimension, rate, from, until int64) route.Lease {
+		return route.Lease{Quota: "q", Dimension: d, Lease: limit.Lease{Rate: rate, Safe: 1, From: from, Until: until}}
+	}
+	var sent, want []route.Lease
+	for d := range limit.Dimensions {
+		sent = append(sent, part(d, 10+int64(d), 1000, 3000))
+		want = append(want, part(d, 10+int64(d), 51_000, 53_000))
+	}
+	g := EncodeLease(1000, "l", sent)
+	if diff := cmp.Diff(want, Lease(51_000, g)); diff != "" || g.Leaf != "l" {
+		t.Errorf("grant %v: %s", g, diff)
+	}
+	cap := route.Lease{Tenant: "acme", Dimension: limit.Tokens, Lease: limit.Lease{Rate: 5, Until: 9}}
+	if diff := cmp.Diff([]route.Lease{cap}, Lease(0, EncodeLease(0, "l", []route.Lease{cap}))); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestALeaseStaysInRange(t *testing.T) {
+	m := &pb.Lease{Quota: "q", DurationUs: -9, Parts: []*pb.LeasePart{{Dimension: pb.Dimension_DIMENSION_DAILY, Rate: math.MaxInt64, Safe: -5}}}
+	want := []route.Lease{{Quota: "q", Dimension: limit.Daily, Lease: limit.Lease{Rate: 1 << 40, From: 100, Until: 100}}}
+	if diff := cmp.Diff(want, Lease(100, &pb.Grant{What: &pb.Grant_Lease{Lease: m}})); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestWhatIsNoLeaseHere(t *testing.T) {
+	parts := []*pb.LeasePart{{Dimension: pb.Dimension_DIMENSION_TOKENS, Rate: 1}}
+	for _, m := range []*pb.Lease{
+		nil, {}, {Parts: parts}, {Quota: "q"}, {Quota: "q", Tenant: "t", Parts: parts},
+		{Endpoint: "a", Concurrency: 5, DurationUs: 9}, {Tenant: "t", NanoUsd: 5, DurationUs: 9},
+		{Quota: "q", Parts: []*pb.LeasePart{nil, {}, {Dimension: 6}, {Dimension: -1}}},
+	} {
+		if got := Lease(0, &pb.Grant{What: &pb.Grant_Lease{Lease: m}}); len(got) > 0 {
+			t.Errorf("%v gave %v", m, got)
+		}
+	}
+	if got := Lease(0, &pb.Grant{What: &pb.Grant_Permit{Permit: &pb.Permit{}}}); len(got) > 0 {
+		t.Errorf("a permit gave %v", got)
 	}
 }
 

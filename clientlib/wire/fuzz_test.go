@@ -101,8 +101,9 @@ func FuzzReport(f *testing.F) {
 	})
 }
 
-func FuzzPermit(f *testing.F) {
+func FuzzGrant(f *testing.F) {
 	f.Add(int64(5), encoded(f, &pb.Grant{What: &pb.Grant_Permit{Permit: &pb.Permit{Class: 1, Phase: 1, UseByUs: 9}}}))
+	f.Add(int64(5), encoded(f, &pb.Grant{What: &pb.Grant_Lease{Lease: &pb.Lease{Quota: "q", Parts: []*pb.LeasePart{{Dimension: 1, Rate: 9}}}}}))
 	f.Fuzz(func(t *testing.T, dated int64, b []byte) {
 		var m pb.Grant
 		if proto.Unmarshal(b, &m) != nil {
@@ -110,6 +111,11 @@ func FuzzPermit(f *testing.F) {
 		}
 		if p, ok := Permit(dated, &m); ok && p.UseBy < dated {
 			t.Errorf("a permit dated %d is to be used by %d", dated, p.UseBy)
+		}
+		for _, l := range Lease(dated, &m) {
+			if l.Until < l.From || l.Rate < 0 || l.Safe < 0 {
+				t.Errorf("a lease dated %d: %+v", dated, l)
+			}
 		}
 	})
 }

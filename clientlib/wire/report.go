@@ -37,7 +37,7 @@ func encodeRow(r *route.Row) *pb.Row {
 	m := &pb.Row{
 		Endpoint: r.Endpoint, Identity: r.Identity, Class: encodeClass(r.Class), Workload: r.Workload,
 		Admitted: r.Admitted, AdmitFailed: r.AdmitFailed, Finished: r.Finished, FinishFailed: r.FinishFailed,
-		Slow: r.Slow, Limited: r.Limited, Excluded: r.Excluded,
+		Slow: r.Slow, Limited: r.Limited, Excluded: r.Excluded, Invalid: r.Invalid,
 		InFlight: r.InFlight, PendingPromptTokens: r.PendingPromptTokens, OutstandingTokens: r.OutstandingTokens,
 		CostNanoUsd: int64(r.Cost),
 	}
@@ -74,7 +74,7 @@ func decodeRow(m *pb.Row) route.Row {
 	r := route.Row{
 		Endpoint: m.Endpoint, Identity: m.Identity, Workload: m.Workload,
 		Admitted: m.Admitted, AdmitFailed: m.AdmitFailed, Finished: m.Finished, FinishFailed: m.FinishFailed,
-		Slow: m.Slow, Limited: m.Limited, Excluded: m.Excluded,
+		Slow: m.Slow, Limited: m.Limited, Excluded: m.Excluded, Invalid: m.Invalid,
 		InFlight: m.InFlight, PendingPromptTokens: m.PendingPromptTokens, OutstandingTokens: m.OutstandingTokens,
 		Cost: money.Nano(max(m.CostNanoUsd, 0)),
 	}

@@ -1,7 +1,9 @@
 package catalog
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 
 	"google.golang.org/protobuf/proto"
 
@@ -14,16 +16,12 @@ var notRun = []struct {
 	what string
 	at   func(*set) string // the first place that has it; "": none
 }{
-	{"affinity", func(s *set) string {
-		return first("workload.", ".affinity", s.workloads, func(w *pb.Workload) bool { return w.Affinity != nil })
-	}},
-	{"escalate_on", func(s *set) string {
-		return first("workload.", ".escalate_on", s.workloads, func(w *pb.Workload) bool { return len(w.EscalateOn) > 0 })
-	}},
 	{"guard", func(s *set) string {
 		return first("workload.", ".guard", s.workloads, func(w *pb.Workload) bool { return !proto.Equal(w.Guard, defaultGuard()) })
 	}},
-	{"limits of a quota", func(s *set) string { return first("quota.", "", s.quotas, limited) }},
+	{"on_cutoff", func(s *set) string {
+		return first("quota.", ".on_cutoff", s.quotas, func(q *pb.Quota) bool { return q.OnCutoff != defaultOnCutoff })
+	}},
 	{"instances", func(s *set) string {
 		return first("endpoint.", ".instances", s.endpoints, func(e *pb.Endpoint) bool { return e.Instances != nil })
 	}},
@@ -40,18 +38,15 @@ var notRun = []struct {
 	{"identities", func(s *set) string {
 		return first("tenant.", ".identities", s.tenants, func(t *pb.Tenant) bool { return len(t.Identities) > 0 })
 	}},
-	{"priority", func(s *set) string {
-		return first("tenant.", ".priority", s.tenants, func(t *pb.Tenant) bool { return t.Priority != defaultPriority })
-	}},
-	{"caps", func(s *set) string {
-		return first("tenant.", ".caps", s.tenants, func(t *pb.Tenant) bool { return t.Caps != nil })
-	}},
-	{"budget", func(s *set) string {
-		return first("tenant.", ".budget", s.tenants, func(t *pb.Tenant) bool { return t.Budget != nil })
-	}},
-	{"reserve", func(s *set) string {
-		return first("tenant.", ".reserve", s.tenants, func(t *pb.Tenant) bool { return len(t.Reservations) > 0 })
-	}},
+}
+
+// alone is the first limit that each process keeps to by itself: nobody divides them yet.
+func (s *set) alone() string {
+	return cmp.Or(
+		first("quota.", "", s.quotas, limited),
+		first("tenant.", ".caps", s.tenants, func(t *pb.Tenant) bool { return t.Caps != nil }),
+		first("tenant.", ".budget", s.tenants, func(t *pb.Tenant) bool { return t.Budget != nil }),
+	)
 }
 
 // served are the dialects that the libraries of this version speak.
@@ -72,6 +67,9 @@ func (j *judgement) withoutEffect() {
 		if at := n.at(j.set); at != "" {
 			j.warn(at, "it is checked and stored, and has no effect yet", "%s: not run by this version", n.what)
 		}
+	}
+	if at := j.set.alone(); at != "" {
+		j.warn(at, "so many processes take so many times as much: write each one's part", "quotas, caps and budgets bind each process alone in this version")
 	}
 	for _, name := range keys(j.set.providers) {
 		p := j.set.providers[name]
@@ -98,8 +96,10 @@ func (j *judgement) unusable() {
 	}
 	_, unusable, _ := wire.Catalog(stateOf(resources), true)
 	for _, u := range unusable {
-		strategy := j.set.workloads[u.GetWorkload()].GetBalance().GetStrategy()
-		j.warn("workload."+u.GetWorkload()+".balance."+strategy, u.GetReason(),
-			"strategy %s is not run by this version's libraries: workload %s will be unusable", quote(strategy), quote(u.GetWorkload()))
+		name, at := u.GetWorkload(), ".affinity"
+		if w := j.set.workloads[name]; strings.HasPrefix(u.GetReason(), "strategy") {
+			at = ".balance." + w.GetBalance().GetStrategy()
+		}
+		j.warn("workload."+name+at, "every call of it will fail", "workload %s is unusable to this version's libraries: %s", quote(name), u.GetReason())
 	}
 }

@@ -25,6 +25,7 @@ const (
 // another question: here every pool has one that all can.
 func gatesOf(s *set) (*gates, error) {
 	asked := *s
+	asked.tenants = nil // what they reserve is judged where it is written
 	asked.workloads = map[string]*pb.Workload{}
 	for name, w := range s.workloads {
 		asked.workloads[name] = pool(name, w.Apis, w.Contract, w.Tiers)

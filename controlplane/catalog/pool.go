@@ -129,9 +129,7 @@ func (j *judgement) artifacts(models []string) []string {
 
 const costTiered = "cost_tiered"
 
-// Strategies that draw by share alone have nothing to weigh affinity or money with.
 var (
-	drawsOnly    = []string{"weighted", "latency_weighted", "quota_aware", "round_robin"}
 	weighsMoney  = []string{"p2c", "predictive", costTiered}
 	fixedVersion = []string{"openai", "openai-compatible", "vllm", "http", "grpc"}
 )
@@ -183,8 +181,8 @@ func (j *judgement) workload(w *pb.Workload) {
 		at := fmt.Sprintf("%s.contract.equivalent.%d.expires", path, i+1)
 		j.ends(at, e.Expires, "the evidence expired", "the evidence expires", "evaluate again, and move expires")
 	}
-	if w.Affinity != nil && slices.Contains(drawsOnly, w.Balance.GetStrategy()) {
-		j.warn(path+".affinity", "strategies with a score keep to a home", "strategy %s ignores affinity", quote(w.Balance.GetStrategy()))
+	if w.Balance.GetStrategy() == "hash" {
+		j.idle(path+".affinity.slack", "strategy hash leaves a home by its load alone")
 	}
 	if w.Attempts.GetSameEndpoint() >= w.Attempts.GetMax() {
 		j.idle(path+".attempts.same_endpoint", "there are fewer attempts than that")

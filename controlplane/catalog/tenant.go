@@ -48,7 +48,7 @@ func readCaps(b *block) *pb.Caps {
 		return nil
 	}
 	c := &pb.Caps{}
-	b.optional("concurrency", 0, &c.Concurrency)
+	b.optional("concurrency", 0, maxCount, &c.Concurrency)
 	b.limit("requests_per_minute", &c.RequestsPerMinute)
 	b.limit("tokens_per_minute", &c.TokensPerMinute)
 	b.close()

@@ -127,12 +127,12 @@ func (b *block) whole(name string, lo, hi int64, dst *int64) bool {
 func quoteNumber(n *big.Float) string { return n.Text('g', 20) }
 
 // limit reads a whole number, above zero, that may be absent.
-func (b *block) limit(name string, dst **int64) { b.optional(name, 1, dst) }
+func (b *block) limit(name string, dst **int64) { b.optional(name, 1, maxCount, dst) }
 
-// optional reads a whole number, from lo, that may be absent.
-func (b *block) optional(name string, lo int64, dst **int64) {
+// optional reads a whole number from lo to hi that may be absent.
+func (b *block) optional(name string, lo, hi int64, dst **int64) {
 	var n int64
-	if b.whole(name, lo, maxCount, &n) {
+	if b.whole(name, lo, hi, &n) {
 		*dst = &n
 	}
 }
@@ -220,8 +220,8 @@ func (b *block) usd(name string, dst *int64) bool {
 		return false
 	}
 	n, err := money.ParseUSD(s)
-	if err != nil {
-		b.wrong(name, `USD, an exact decimal of up to 9 places: "250.00"`, "is %s%s", quote(s), because(err))
+	if err != nil || n > maxUSD {
+		b.wrong(name, `USD up to a billion, an exact decimal of up to 9 places: "250.00"`, "is %s%s", quote(s), because(err))
 		return false
 	}
 	*dst = int64(n)
@@ -240,5 +240,6 @@ func because(err error) string {
 const (
 	maxCount  = 1_000_000_000_000 // tokens, requests, slots
 	maxPrice  = 1_000_000_000_000 // $1,000,000 per million tokens
-	maxWeight = 1_000_000
+	maxWeight = 1_000_000_000
+	maxUSD    = 1_000_000_000_000_000_000 // $1,000,000,000
 )

@@ -1,6 +1,6 @@
 // Package fleet judges endpoints for the whole fleet: it opens, probes and closes their
-// breakers from what leaves report, and hands out the permits to probe. It is pure: news,
-// times (µs) and the term come in as arguments; rows, grants and events go out as values.
+// breakers from what leaves report, hands out the permits to probe, and says how much a
+// workload that fails may still retry. It is pure: news, times (µs) and the term come in as arguments; rows, grants and events go out as values.
 // The leader calls it; it is not safe for concurrent use.
 //
 //	closed ── a quorum of witnesses ──▶ open ── cooldown over ──▶ half-open: a few permits
@@ -45,6 +45,7 @@ type Fleet struct {
 	roster    []string // of leaves; in order after inRoster
 	nodes     map[string]*node
 	troubled  map[string]bool // providers of endpoints that are held
+	retries   map[string]*retries
 	schedule
 	outcome
 }
@@ -55,10 +56,11 @@ type schedule struct {
 	due    int64 // Tick has nothing to do before
 }
 
-// outcome is what Changed, Grants and Events drain.
+// outcome is what Changed, Retries, Grants and Events drain.
 type outcome struct {
 	dirty  []*endpoint // whose row changed
 	urgent bool
+	retold map[string]route.FleetWorkload
 	grants []Grant
 	events []Event
 }
@@ -83,7 +85,7 @@ func New(c Config) *Fleet {
 	return &Fleet{
 		term: c.Term, permits: c.Term << termBits, held: c.Held,
 		endpoints: map[string]*endpoint{}, leaves: map[string]*leaf{}, nodes: map[string]*node{},
-		troubled: map[string]bool{},
+		troubled: map[string]bool{}, retries: map[string]*retries{}, outcome: outcome{retold: map[string]route.FleetWorkload{}},
 	}
 }
 
@@ -113,6 +115,7 @@ func (f *Fleet) Apply(now int64, c *route.Catalog) {
 	}
 	f.order = slices.SortedFunc(maps.Values(f.endpoints), func(a, b *endpoint) int { return cmp.Compare(a.spec.Name, b.spec.Name) })
 	f.relate(c)
+	f.relateRetries(now, c)
 	f.due = 0
 	for i := range f.held {
 		f.adopt(now, &f.held[i])
@@ -167,6 +170,7 @@ func (f *Fleet) Tick(now int64) (next int64) {
 // sweep forgets leaves and witnesses, and judges again where fewer of them are left.
 func (f *Fleet) sweep(now int64) {
 	f.sweepLeaves(now)
+	f.judgeRetries(now)
 	clear(f.troubled)
 	for _, e := range f.order {
 		if e.held() {

@@ -2,6 +2,8 @@ package fleet
 
 import (
 	"fmt"
+	"math"
+	"math/bits"
 	"math/rand/v2"
 	"testing"
 
@@ -73,6 +75,33 @@ func TestAReportCountsAtMostOnce(t *testing.T) {
 		if fresh, latest := l.counts(s.incarnation, s.sequence); fresh != s.fresh || latest != s.latest {
 			t.Fatalf("step %d, %d/%d: fresh %v, latest %v, want %v, %v", i, s.incarnation, s.sequence, fresh, latest, s.fresh, s.latest)
 		}
+	}
+}
+
+func TestWhatALeafSaysOfItsLoadIsBounded(t *testing.T) {
+	f := New(Config{})
+	f.Apply(1, &route.Catalog{Endpoints: []route.Endpoint{{Name: "a", Identity: 1}}})
+	row := route.Row{Endpoint: "a", Identity: 1, InFlight: math.MaxUint64, PendingPromptTokens: math.MaxUint64, OutstandingTokens: math.MaxUint64}
+	load := func() route.FleetLoad {
+		got, _ := f.Row(1, "a")
+		return got.Loads[0]
+	}
+	for _, leaf := range []string{"l", "m"} {
+		f.Observe(1, route.Report{Leaf: leaf, Sequence: 1, At: 1, Rows: []route.Row{row, row}})
+	}
+	want := route.FleetLoad{InFlight: 4 * mostRows, PendingPromptTokens: 4 * mostTokens, OutstandingTokens: 4 * mostTokens}
+	if diff := gocmp.Diff(want, load()); diff != "" {
+		t.Error(diff)
+	}
+	for _, leaf := range []string{"l", "m"} {
+		f.Observe(1, route.Report{Leaf: leaf, Sequence: 2, At: 1})
+	}
+	if diff := gocmp.Diff(route.FleetLoad{}, load()); diff != "" {
+		t.Errorf("after it is over: %s", diff)
+	}
+	const leaves, rows = maxLeaves, 1 << 16 // of a MiB, which is what a hub takes
+	if hi, _ := bits.Mul64(leaves*rows, mostTokens); hi > 0 {
+		t.Error("what all leaves say does not fit into a sum")
 	}
 }
 
@@ -163,11 +192,20 @@ func riot(t *testing.T, seed uint64) (out []string) {
 		for _, e := range f.Events() {
 			out = append(out, fmt.Sprint(e))
 		}
+		for _, w := range f.Retries() {
+			if !(w.RetryFactor >= 0 && w.RetryFactor <= 1) {
+				t.Fatalf("%+v", w)
+			}
+			out = append(out, fmt.Sprint(w))
+		}
 		check(t, f)
 	}
 	for range 3 {
 		now += forgotten
 		f.Tick(now)
+	}
+	if told := f.Retries(); len(told) != 1 || told[0].RetryFactor != 1 {
+		t.Errorf("after hours of silence: %+v", told)
 	}
 	for _, row := range f.Rows(now) {
 		if len(row.Loads) > 0 {

@@ -50,6 +50,7 @@ func (f *Fleet) count(l *leaf, r *route.Report) (touched []*site) {
 		w.used = max(w.used, r.At)
 		if e.serves(row.Workload) {
 			l.want(r.At, row)
+			f.ended(r.At, l.node, row)
 		}
 		if r.At-r.Interval < s.renewed {
 			continue // of an older round, or not to be told apart from it
@@ -69,7 +70,7 @@ func (f *Fleet) known(name string, identity uint64) *endpoint {
 }
 
 func busy(r *route.Row) bool {
-	return r.Admitted+r.AdmitFailed+r.Finished+r.FinishFailed+r.Slow+r.Limited+r.Excluded+r.InFlight > 0
+	return r.Admitted+r.AdmitFailed+r.Finished+r.FinishFailed+r.Slow+r.Limited+r.Excluded+r.Invalid+r.InFlight > 0
 }
 
 // want notes what a leaf sends, so that a permit goes where it can be used.

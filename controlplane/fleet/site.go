@@ -10,10 +10,11 @@ import (
 )
 
 const (
-	useSpan   = 5 * minute // a node that sent nothing for so long does not use the endpoint
-	okHalf    = 20 * second
-	mostRows  = 1 << 20 // one row never counts for more, whatever a leaf says
-	mostSites = 64      // localities of an endpoint; the others are taken together
+	useSpan    = 5 * minute // a node that sent nothing for so long does not use the endpoint
+	okHalf     = 20 * second
+	mostRows   = 1 << 20 // one row never counts for more, whatever a leaf says,
+	mostTokens = 1 << 30 // nor for more tokens: those of all leaves, with 2^16 rows each, fit into a sum
+	mostSites  = 64      // localities of an endpoint; the others are taken together
 )
 
 // track is what a class is judged by.
@@ -65,8 +66,7 @@ type lane struct {
 type sums struct{ inFlight, pending, outstanding uint64 }
 
 func loadOf(r *route.Row) sums {
-	const most = 1 << 40 // so that sums do not overflow, whatever leaves say
-	return sums{min(r.InFlight, most), min(r.PendingPromptTokens, most), min(r.OutstandingTokens, most)}
+	return sums{min(r.InFlight, mostRows), min(r.PendingPromptTokens, mostTokens), min(r.OutstandingTokens, mostTokens)}
 }
 
 func (s *sums) give(p sums) {

@@ -39,6 +39,7 @@ type stage struct {
 	now     time.Duration
 	leaves  map[string]*teller
 	permits []Grant
+	factors map[string]route.FleetWorkload // as last told
 }
 
 // teller is a leaf that the story speaks for.
@@ -50,7 +51,7 @@ type teller struct {
 
 func newStage() *stage {
 	return &stage{
-		now: 10 * time.Second, fleet: New(Config{Term: 1}), catalog: &route.Catalog{}, leaves: map[string]*teller{},
+		now: 10 * time.Second, fleet: New(Config{Term: 1}), catalog: &route.Catalog{}, leaves: map[string]*teller{}, factors: map[string]route.FleetWorkload{},
 		policy: breaker.Policy{
 			Window: 5 * second, SlowWindow: minute, MinSamples: 20, Consecutive: 5, FailureRatio: 0.5, TTFTLimit: 10 * second,
 			Cooldown: 5 * second, CooldownMax: 2 * minute, Probes: 3, Ramp: 30 * second, MaxEjected: 0.5,
@@ -88,6 +89,8 @@ func (s *stage) run(line string) string {
 		return s.leavesDo(words[0], names, args)
 	case "probe":
 		return s.probe(names, args)
+	case "retries":
+		return s.retries(names[0])
 	case "row":
 		return s.row(names[0])
 	case "changed":
@@ -110,6 +113,9 @@ func (s *stage) news() (out string) {
 			where = " in " + e.Locality
 		}
 		out += fmt.Sprintf("%v %s %v %v%s%s, round %d: %s\n", time.Duration(e.At)*time.Microsecond, e.Endpoint, e.Class, e.Kind, kind, where, e.Round, e.Evidence)
+	}
+	for _, w := range s.fleet.Retries() {
+		s.factors[w.Name] = w
 	}
 	for _, g := range s.fleet.Grants() {
 		s.permits = append(s.permits, g)
@@ -167,7 +173,12 @@ func (s *stage) declare(what string, names []string, args map[string]string) str
 		for _, tier := range names[1:] {
 			w.Tiers = append(w.Tiers, route.Tier{Endpoints: strings.Split(tier, ",")})
 		}
-		s.catalog = s.with(func(c *route.Catalog) { c.Workloads = append(c.Workloads, w) })
+		s.catalog = s.with(func(c *route.Catalog) {
+			c.Workloads = slices.DeleteFunc(c.Workloads, func(o route.Workload) bool { return o.Name == name })
+			if _, gone := args["gone"]; !gone {
+				c.Workloads = append(c.Workloads, w)
+			}
+		})
 	case "drain":
 		s.catalog = s.with(func(c *route.Catalog) {
 			c.Overrides = append(c.Overrides, route.Override{Endpoint: name, Drain: true, Weight: route.Absent, Until: int64(number(args, "until", 0)) * second})
@@ -331,6 +342,15 @@ func (s *stage) row(name string) (out string) {
 		out += fmt.Sprintf("  load %q: %d in flight, %d pending, %d outstanding, %.2f of %.2f served\n", l.Locality, l.InFlight, l.PendingPromptTokens, l.OutstandingTokens, l.Successes, l.Samples)
 	}
 	return out
+}
+
+// retries is what clients were told of a workload's.
+func (s *stage) retries(workload string) string {
+	w, ok := s.factors[workload]
+	if !ok || w.RetryFactor == 1 {
+		return workload + ": all retries\n"
+	}
+	return fmt.Sprintf("%s: %.3f of its retries, as of %v\n", workload, w.RetryFactor, time.Duration(w.At)*time.Microsecond)
 }
 
 func class(name string) breaker.Class {

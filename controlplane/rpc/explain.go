@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -87,11 +88,12 @@ func (s *fleetService) core(live Live, change func([]route.Override) []route.Ove
 			return nil, fmt.Errorf("read the fleet's state: %w", err)
 		}
 	}
-	snapshot, err := route.Compile(nil, c, f, route.Local{})
+	now := s.Now()
+	snapshot, err := route.Compile(nil, c, f, route.Local{Wall: time.Now().UnixMicro() - now})
 	if err != nil {
 		return nil, fmt.Errorf("compile the catalog: %w", err)
 	}
-	out := &core{catalog: c, router: route.NewRouter(), now: s.Now()}
+	out := &core{catalog: c, router: route.NewRouter(), now: now}
 	out.router.Apply(out.now, snapshot)
 	return out, nil
 }

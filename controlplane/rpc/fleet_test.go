@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"bytes"
 	"errors"
 	"testing"
 	"time"
@@ -79,6 +80,22 @@ func TestExplainSaysWhyEachEndpointWouldOrWouldNotServe(t *testing.T) {
 	}
 	_, err = w.fleet.Explain(t.Context(), &pb.ExplainRequest{Workload: "chta"})
 	wantCode(t, err, codes.NotFound, `"chta"`)
+}
+
+func TestExplainKnowsThatAModelRetired(t *testing.T) {
+	w := newWorld(t)
+	src := sources("1.00", "chat")
+	src.Files[0].Content = bytes.Replace(src.Files[0].Content, []byte("price {"), []byte("retires = \"2020-01-01\"\n price {"), 1)
+	w.publish(t, 0, src)
+	e, err := w.fleet.Explain(t.Context(), &pb.ExplainRequest{Workload: "chat"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range e.GetCandidates() {
+		if c.GetReason() != "retired" {
+			t.Errorf("%v", c)
+		}
+	}
 }
 
 func TestStatusShowsWhoIsBehindAndWhatIsOpenAlsoWhileEtcdIsAway(t *testing.T) {

@@ -483,6 +483,18 @@ model "x" {
 tenant "t" {
   budget { usd = "lots" }
 }
+tenant "u" {
+  budget { usd = "0.1234567891" }
+}
+tenant "v" {
+  budget { usd = "1000000000.01" }
+}
+tenant "w" {
+  budget { usd = "1e3" }
+}
+tenant "x" {
+  budget { usd = "-1" }
+}
 ----
 a.hcl:6:20: error: input is "1e-3": 'e' is no digit (USD per million tokens, an exact decimal of up to 6 places: "2.50") @model.x.price.input
 a.hcl:7:20: error: output is "0.0000001": 7 decimals, at most 6 count (USD per million tokens, an exact decimal of up to 6 places: "2.50") @model.x.price.output
@@ -490,7 +502,11 @@ a.hcl:8:20: error: cached_input is "-1": '-' is no digit (USD per million tokens
 a.hcl:9:20: error: cache_write is "99999999999" (USD per million tokens, an exact decimal of up to 6 places: "2.50") @model.x.price.cache_write
 a.hcl:10:5: error: above "many" (a whole number of tokens: above "200000") @model.x.price.above.many
 a.hcl:10:28: error: input is "$4": '$' is no digit (USD per million tokens, an exact decimal of up to 6 places: "2.50") @model.x.price.above.many.input
-a.hcl:14:18: error: usd is "lots": 'l' is no digit (USD, an exact decimal of up to 9 places: "250.00") @tenant.t.budget.usd
+a.hcl:14:18: error: usd is "lots": 'l' is no digit (USD up to a billion, an exact decimal of up to 9 places: "250.00") @tenant.t.budget.usd
+a.hcl:17:18: error: usd is "0.1234567891": 10 decimals, at most 9 count (USD up to a billion, an exact decimal of up to 9 places: "250.00") @tenant.u.budget.usd
+a.hcl:20:18: error: usd is "1000000000.01" (USD up to a billion, an exact decimal of up to 9 places: "250.00") @tenant.v.budget.usd
+a.hcl:23:18: error: usd is "1e3": 'e' is no digit (USD up to a billion, an exact decimal of up to 9 places: "250.00") @tenant.w.budget.usd
+a.hcl:26:18: error: usd is "-1": '-' is no digit (USD up to a billion, an exact decimal of up to 9 places: "250.00") @tenant.x.budget.usd
 
 # Limits, durations, dates and ratios in range.
 errors
@@ -570,7 +586,7 @@ a.hcl:14:23: error: max_output_tokens 11 is above context_window 10 (the context
 a.hcl:20:33: error: tokens_per_minute is 0 (a whole number from 1 to 1000000000000) @quota.q.tokens_per_minute
 a.hcl:22:29: error: tokens_per_minute is there beside a limit of input or output tokens (either tokens_per_minute, or input_tokens_per_minute and output_tokens_per_minute) @quota.r.tokens_per_minute
 a.hcl:29:17: error: concurrency is -1 (a whole number from 0 to 1000000000000) @endpoint.g.concurrency
-a.hcl:30:17: error: weight is 1000000000001 (a whole number from 0 to 1000000000000) @endpoint.g.weight
+a.hcl:30:17: error: weight is 1000000000001 (a whole number from 0 to 1000000000) @endpoint.g.weight
 a.hcl:31:17: error: instances has "host", which is no address (host:port) @endpoint.g.instances
 a.hcl:31:17: error: instances has "host:99999", which is no address (host:port) @endpoint.g.instances
 a.hcl:33:21: error: window is "5", which is no duration (a number with ms, s, m or h: "1.5s") @endpoint.g.breaker.window
@@ -622,9 +638,72 @@ tenant "a" {
 tenant "b" {
   reserve "q" { tokens_per_minute = 60 }
 }
+tenant "c" {
+  reserve "q" { requests_per_minute = 1 }
+  reserve "q" { requests_per_minute = 1 }
+}
 ----
 a.hcl:2:25: error: tenants reserve 120 of the tokens_per_minute of quota "q" (together 100 at most) @quota.q.tokens_per_minute
 a.hcl:8:27: error: a reservation of 11 is above the requests_per_minute of quota "q" (10 at most) @tenant.a.reserve.q.requests_per_minute
+a.hcl:16:11: error: reserve "q" is there twice (the first one is at a.hcl:15) @tenant.c.reserve.q
+
+# Every other strategy of the language is run, and affinity by rule median with it; only hash leaves
+# homes by a rule of its own.
+validate
+workload "a" {
+  apis = ["openai.chat"]
+  balance "least_loaded" {}
+  affinity { on = "session" }
+  tier "t" { endpoints = [endpoint.e] }
+}
+workload "b" {
+  apis = ["openai.chat"]
+  balance "least_tokens" {}
+  affinity { on = "tenant" }
+  tier "t" { endpoints = [endpoint.e] }
+}
+workload "c" {
+  apis = ["openai.chat"]
+  balance "weighted_least_latency" {}
+  affinity {}
+  tier "t" { endpoints = [endpoint.e] }
+}
+workload "d" {
+  apis = ["openai.chat"]
+  balance "latency_weighted" {}
+  affinity { slack = 2 }
+  tier "t" { endpoints = [endpoint.e] }
+}
+workload "e" {
+  apis = ["openai.chat"]
+  balance "quota_aware" {}
+  tier "t" { endpoints = [endpoint.e] }
+}
+workload "f" {
+  apis = ["openai.chat"]
+  balance "round_robin" {}
+  tier "t" { endpoints = [endpoint.e] }
+}
+workload "g" {
+  apis = ["openai.chat"]
+  balance "hash" {}
+  affinity { slack = 3 }
+  escalate_on = ["quality", "context"]
+  tier "t" { endpoints = [endpoint.e] }
+}
+----
+a.hcl:38:22: warning: slack has no effect (strategy hash leaves a home by its load alone) @workload.g.affinity.slack
+
+# Where there is no quota, it is said of the first cap, or budget, that each process keeps it alone.
+validate
+tenant "a" {
+  budget { usd = "1" }
+}
+tenant "b" {
+  caps { concurrency = 1 }
+}
+----
+a.hcl:5:3: warning: quotas, caps and budgets bind each process alone in this version (so many processes take so many times as much: write each one's part) @tenant.b.caps
 
 # Warnings.
 validate now=2027-03-01
@@ -709,17 +788,15 @@ a.hcl:36:1: warning: endpoint "g" has no limit at all (add concurrency, quotas, 
 a.hcl:40:14: warning: metrics has no effect (it is read from instances) @endpoint.g.metrics
 a.hcl:40:14: warning: metrics: not run by this version (it is checked and stored, and has no effect yet) @endpoint.g.metrics
 a.hcl:42:1: warning: quota "q" has no limit at all (add tokens_per_minute or requests_per_minute) @quota.q
-a.hcl:43:1: warning: limits of a quota: not run by this version (it is checked and stored, and has no effect yet) @quota.r
+a.hcl:43:1: warning: quotas, caps and budgets bind each process alone in this version (so many processes take so many times as much: write each one's part) @quota.r
 a.hcl:44:1: warning: nobody uses policy "idle" (use = [policy.idle], or take it out) @policy.idle
 a.hcl:53:18: warning: the evidence expires on 2027-03-31, in 30 days (evaluate again, and move expires) @workload.w.contract.equivalent.1.expires
 a.hcl:58:18: warning: the evidence expired on 2027-01-31 (evaluate again, and move expires) @workload.w.contract.equivalent.2.expires
 a.hcl:63:22: warning: money_per_ms has no effect (strategy weighted weighs no money) @workload.w.balance.weighted.money_per_ms
 a.hcl:64:22: warning: prefer_quality has no effect (it is for cost_tiered) @workload.w.balance.weighted.prefer_quality
 a.hcl:65:5: warning: b has no effect (bands are for cost_tiered) @workload.w.balance.weighted.band.b
-a.hcl:67:3: warning: affinity: not run by this version (it is checked and stored, and has no effect yet) @workload.w.affinity
-a.hcl:67:3: warning: strategy "weighted" ignores affinity (strategies with a score keep to a home) @workload.w.affinity
+a.hcl:67:3: warning: workload "w" is unusable to this version's libraries: affinity by rule "score" is not known (every call of it will fail) @workload.w.affinity
 a.hcl:68:30: warning: same_endpoint has no effect (there are fewer attempts than that) @workload.w.attempts.same_endpoint
-a.hcl:70:1: warning: reserve: not run by this version (it is checked and stored, and has no effect yet) @tenant.t.reserve
 a.hcl:72:37: warning: tokens_per_minute of a reservation has no effect (the quota has no such limit) @tenant.t.reserve.r.tokens_per_minute
 
 # What this version's libraries do not run is said once, and by whom it matters.
@@ -741,13 +818,28 @@ endpoint "h" {
   instances   = ["c:1"]
 }
 provider "a" { dialect = "http" }
-quota "q" { requests_per_minute = 1 }
+quota "q" {
+  requests_per_minute = 1
+  on_cutoff           = "hold"
+}
 workload "w" {
   apis = ["openai.chat"]
-  balance "hash" {}
+  balance "predictive" {}
   guard { cost = 2 }
   escalate_on = ["context"]
   affinity {}
+  tier "t" { endpoints = [endpoint.e] }
+}
+workload "x" {
+  apis = ["openai.chat"]
+  balance "cost_tiered" {
+    band "b" { models = [model.m] }
+  }
+  tier "t" { endpoints = [endpoint.e] }
+}
+workload "y" {
+  apis = ["openai.chat"]
+  affinity { rule = "score" }
   tier "t" { endpoints = [endpoint.e] }
 }
 tool "t" {
@@ -755,8 +847,9 @@ tool "t" {
   tier "t" { endpoints = [endpoint.h] }
 }
 tenant "t" {
-  workloads = ["w"]
-  priority = "batch"
+  workloads  = ["w"]
+  identities = ["spiffe://t.example/chat"]
+  priority   = "batch"
   caps { requests_per_minute = 1 }
   budget { usd = "1" }
   reserve "q" { requests_per_minute = 1 }
@@ -767,16 +860,14 @@ a.hcl:7:15: warning: instances: not run by this version (it is checked and store
 a.hcl:8:15: warning: metrics: not run by this version (it is checked and stored, and has no effect yet) @endpoint.g.metrics
 a.hcl:9:3: warning: capacity: not run by this version (it is checked and stored, and has no effect yet) @endpoint.g.capacity
 a.hcl:17:26: warning: dialect "http" is not spoken by this version's libraries (its endpoints are out by the gate unsupported) @provider.a.dialect
-a.hcl:18:1: warning: limits of a quota: not run by this version (it is checked and stored, and has no effect yet) @quota.q
-a.hcl:21:3: warning: strategy "hash" is not run by this version's libraries: workload "w" will be unusable (strategy "hash" is not known) @workload.w.balance.hash
-a.hcl:22:3: warning: guard: not run by this version (it is checked and stored, and has no effect yet) @workload.w.guard
-a.hcl:23:17: warning: escalate_on: not run by this version (it is checked and stored, and has no effect yet) @workload.w.escalate_on
-a.hcl:24:3: warning: affinity: not run by this version (it is checked and stored, and has no effect yet) @workload.w.affinity
-a.hcl:27:1: warning: tool: not run by this version (it is checked and stored, and has no effect yet) @tool.t
-a.hcl:31:1: warning: reserve: not run by this version (it is checked and stored, and has no effect yet) @tenant.t.reserve
-a.hcl:33:14: warning: priority: not run by this version (it is checked and stored, and has no effect yet) @tenant.t.priority
-a.hcl:34:3: warning: caps: not run by this version (it is checked and stored, and has no effect yet) @tenant.t.caps
-a.hcl:35:3: warning: budget: not run by this version (it is checked and stored, and has no effect yet) @tenant.t.budget
+a.hcl:18:1: warning: quotas, caps and budgets bind each process alone in this version (so many processes take so many times as much: write each one's part) @quota.q
+a.hcl:20:25: warning: on_cutoff: not run by this version (it is checked and stored, and has no effect yet) @quota.q.on_cutoff
+a.hcl:24:3: warning: workload "w" is unusable to this version's libraries: strategy "predictive" is not known (every call of it will fail) @workload.w.balance.predictive
+a.hcl:25:3: warning: guard: not run by this version (it is checked and stored, and has no effect yet) @workload.w.guard
+a.hcl:32:3: warning: workload "x" is unusable to this version's libraries: strategy "cost_tiered" is not known (every call of it will fail) @workload.x.balance.cost_tiered
+a.hcl:39:3: warning: workload "y" is unusable to this version's libraries: affinity by rule "score" is not known (every call of it will fail) @workload.y.affinity
+a.hcl:42:1: warning: tool: not run by this version (it is checked and stored, and has no effect yet) @tool.t
+a.hcl:48:16: warning: identities: not run by this version (it is checked and stored, and has no effect yet) @tenant.t.identities
 
 # What does not parse is reported with its place, and nothing that would follow from it.
 validate
