@@ -26,6 +26,7 @@ type Endpoint struct {
 type flight struct {
 	client   *Client
 	core     route.Attempt
+	call     *call
 	endpoint *route.Endpoint
 	api      string
 	watch    *watch // nil: after Pick nobody watches the limits
@@ -40,7 +41,7 @@ type flight struct {
 func (c *Client) take(call *call, s route.Step, now int64) *flight {
 	call.attempts++
 	return &flight{
-		client: c, core: s.Attempt, endpoint: s.Endpoint, api: call.request.API, stall: call.request.Stream, began: now,
+		client: c, core: s.Attempt, call: call, endpoint: s.Endpoint, api: call.request.API, stall: call.request.Stream, began: now,
 		info: AttemptInfo{
 			Workload: call.workload, Tenant: call.request.Tenant, Endpoint: s.Endpoint.Name, Catalog: c.Version(),
 			Number: call.attempts, Probe: s.Probe, Started: c.clock.wall(now),
@@ -118,11 +119,16 @@ func (a Attempt) Settle(o Outcome) {
 		return
 	}
 	c, now := a.f.client, a.f.client.clock.now()
+	held := c.waiting.hold()
 	c.mu.Lock()
 	settled := c.router.Settle(now, a.f.core, o)
+	if settled {
+		o = a.f.call.core.Last()
+	}
 	urgent := c.router.Urgent() && !c.urged
 	c.urged = c.urged || urgent
 	c.mu.Unlock()
+	c.handOver(held)
 	a.f.over(settled, now, o)
 	if urgent {
 		c.urge()
@@ -135,9 +141,11 @@ func (a Attempt) Abandon() {
 		return
 	}
 	c, now := a.f.client, a.f.client.clock.now()
+	held := c.waiting.hold()
 	c.mu.Lock()
 	abandoned := c.router.Abandon(now, a.f.core)
 	c.mu.Unlock()
+	c.handOver(held)
 	a.f.over(abandoned, now, Outcome{})
 }
 
@@ -156,7 +164,7 @@ func (f *flight) over(ended bool, now int64, o Outcome) {
 	info := f.info
 	info.Outcome, info.Total = o, microseconds(now-f.began)
 	if first := f.first.Load(); first > 0 {
-		info.FirstToken = microseconds(first - f.began)
+		info.FirstToken = max(microseconds(first-f.began), 1)
 	}
 	if o.HasUsage {
 		info.Cost = f.endpoint.Price.Cost(o.Usage)

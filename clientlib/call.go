@@ -50,8 +50,10 @@ type Request struct {
 	API       string   // what the caller sends; empty: any of the workload's
 	Needs     []string // capabilities, beside those of the workload's contract
 	Stream    bool
-	Input     int64 // tokens of the prompt, estimated
-	MaxOutput int64 // tokens; 0: not said
+	Input     int64  // tokens of the prompt, estimated
+	MaxOutput int64  // tokens; 0: not said
+	Session   string // for workloads that keep a session where it was
+	Prefix    string // how the prompt begins, for those that keep prompts where they were; 4 KiB of it count
 
 	attempts int64 // at most; 0: as many as the workload allows
 }
@@ -59,7 +61,7 @@ type Request struct {
 func (r Request) core(deadline int64) route.Request {
 	return route.Request{
 		Tenant: r.Tenant, API: r.API, Needs: r.Needs, Stream: r.Stream,
-		Input: r.Input, MaxOutput: r.MaxOutput, Deadline: deadline, Attempts: r.attempts,
+		Session: r.Session, Prefix: r.Prefix, Input: r.Input, MaxOutput: r.MaxOutput, Deadline: deadline, Attempts: r.attempts,
 	}
 }
 
@@ -77,13 +79,15 @@ type call struct {
 	core     route.Call
 	workload string
 	request  Request
+	began    int64 // µs
 	attempts int
 }
 
 func (c *Client) begin(workload string, r Request, deadline int64) *call {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return &call{core: c.router.Begin(c.clock.now(), workload, r.core(deadline)), workload: workload, request: r}
+	now := c.clock.now()
+	return &call{core: c.router.Begin(now, workload, r.core(deadline)), workload: workload, request: r, began: now}
 }
 
 // Pick takes an attempt at once, or fails with a *ShedError that says when to try again.
@@ -109,21 +113,23 @@ func (w *Workload) Pick(r Request) (Attempt, error) {
 // minWait keeps a wait that is over already from spinning.
 const minWait = time.Millisecond
 
-// next is the call's next attempt, after the waits that the core asks for. Without one
-// its error is the core's, or why ctx ended.
+// next is the call's next attempt, after the waits that the core asks for and those for
+// others. Without one its error is the core's, or why ctx ended.
 func (c *Client) next(ctx context.Context, call *call) (route.Step, error) {
 	for {
 		if ctx.Err() != nil {
 			return route.Step{}, context.Cause(ctx)
 		}
-		s := c.step(call)
-		switch s.Kind {
-		case route.Send:
+		s, err := c.advance(ctx, call)
+		switch {
+		case err != nil:
+			return s, err
+		case s.Kind == route.Send:
 			return s, nil
-		case route.Fail:
+		case s.Kind == route.Fail:
 			return s, s.Err
 		}
-		if err := sleep(ctx, max(microseconds(s.Until-c.clock.now()), minWait)); err != nil {
+		if err = sleep(ctx, max(microseconds(s.Until-c.clock.now()), minWait)); err != nil {
 			return s, err
 		}
 	}

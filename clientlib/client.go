@@ -37,6 +37,8 @@ type Client struct {
 	workloads map[string]*Workload
 	urged     bool // the loop knows what is urgent; told by every failure, it would look at all attempts each time
 
+	waiting *waiting // calls, for their turn
+
 	view  atomic.Pointer[view]
 	nudge chan struct{} // something is urgent
 
@@ -54,7 +56,7 @@ type Client struct {
 // view is what calls are routed by.
 type view struct {
 	snapshot *route.Snapshot
-	whole    map[string]bool // workloads whose streams are held to their end
+	terms    *terms
 }
 
 // Workload is the workload of that name. It never fails and survives snapshots: a name
@@ -89,16 +91,17 @@ func (c *Client) Explain(workload string, r Request) route.Explanation {
 
 // apply makes a snapshot the one that decides.
 func (c *Client) apply(s *route.Snapshot) {
-	whole := map[string]bool{}
-	for i := range s.Catalog().Workloads {
-		if w := &s.Catalog().Workloads[i]; w.Whole {
-			whole[w.Name] = true
-		}
+	v := &view{snapshot: s}
+	if was := c.view.Load(); was != nil && was.snapshot.Catalog() == s.Catalog() {
+		v.terms = was.terms
+	} else {
+		v.terms = termsOf(s.Catalog())
 	}
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.router.Apply(c.clock.now(), s)
-	c.view.Store(&view{s, whole})
+	c.view.Store(v)
+	c.mu.Unlock()
+	c.handOver(false)
 }
 
 // step decides a call's next step.

@@ -3,6 +3,7 @@ package clientlib
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"os"
@@ -33,6 +34,9 @@ type Config struct {
 	AllowedHosts []string              // the only ones anything is sent to, with POINTSMAN_ALLOWED_HOSTS; none: any
 	AllowExec    bool                  // let credentials come from commands
 
+	Queue     int           // calls that may wait while all endpoints are limited or full; default 1024, negative: none
+	QueueWait time.Duration // and for how long at most; default 30 s
+
 	Observer Observer          // told of attempts and events; nil: nobody
 	HTTP     http.RoundTripper // what Transport sends through; default: pooled, bounded connections
 	Dial     []grpc.DialOption // to parents that are neither loopback nor a unix socket
@@ -44,6 +48,9 @@ func (c Config) Check() error {
 	_, err := newKeyring(c, os.Environ())
 	if len(c.Parents) == 0 && c.Snapshot == "" && len(c.Bootstrap) == 0 && c.Catalog == nil {
 		err = errors.Join(errors.New("no source of a catalog: set Parents, Snapshot, Bootstrap or Catalog"), err)
+	}
+	if c.QueueWait < 0 {
+		err = errors.Join(err, fmt.Errorf("QueueWait: want 0 or more, got %v", c.QueueWait))
 	}
 	return err
 }

@@ -24,6 +24,9 @@ import (
 // has seen part of the answer: no other attempt follows. A panic in send abandons the
 // attempt and goes on.
 //
+// While all that could take the call is limited or full, or its tenant at its cap, it waits
+// for its turn, as Config.Queue and QueueWait say, if ctx's deadline allows.
+//
 // Do's error is that of the last attempt; if others were due but could not be made, an
 // *EndError too. Without any attempt it is a *ShedError, or why the workload cannot be routed.
 func Do[T any](ctx context.Context, w *Workload, r Request, send func(context.Context, Attempt) (T, error)) (T, error) {

@@ -29,6 +29,9 @@ type AttemptInfo struct {
 	RequestID                  string // the provider's own, if it gave one
 }
 
+// Phase says how far the attempt came; Outcome.Domain whose doing it was.
+func (a AttemptInfo) Phase() route.Phase { return a.Outcome.Kind.Phase(a.FirstToken > 0) }
+
 // Event is a change of state worth a log line. Fields that do not apply are empty.
 type Event struct {
 	Kind     string // opened, closed, …: as the core calls it; link_connected, link_lost, …: as the link does; source, unusable, dropped

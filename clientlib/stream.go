@@ -55,7 +55,7 @@ func (x *exchange) stream(answer *http.Response) (_ *http.Response, live, final 
 	}()
 	o := &opening{
 		liveBody: &liveBody{exchange: x, source: answer.Body, events: dialect.NewStream(answer.Body)},
-		answer:   answer, whole: x.transport.client.view.Load().whole[x.call.workload],
+		answer:   answer, whole: x.transport.client.view.Load().terms.whole[x.call.workload],
 	}
 	for {
 		e, err := o.next()

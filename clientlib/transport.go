@@ -25,6 +25,7 @@ type TransportConfig struct {
 	MaxBody   int64    // bytes of a request; default 16 MiB
 	MaxAnswer int64    // bytes of an answer that is held: one that is not streamed, or delivered whole; default 64 MiB
 	Forward   []string // request headers to pass on, beside those of tracing; never a credential
+	Session   string   // the request header that names a session, for workloads that keep one where it was; empty: none does
 }
 
 // The defaults of TransportConfig.
@@ -42,6 +43,9 @@ const (
 // from the first one with content on; a workload with deliver = "whole" holds it to its
 // end instead. A stream that breaks later ends in a *StreamError from Read, never in
 // a clean EOF.
+//
+// A call that could be served but for limits and full endpoints waits for its turn, as
+// Config.Queue and QueueWait say, if its context's deadline allows.
 //
 // What cannot be served is an answer in OpenAI's shape of errors, with
 // X-Should-Retry: false, for the retries have been made: a shed is 429 (limited, full)
@@ -81,13 +85,22 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return (&problem{status: http.StatusBadRequest, code: "invalid_body", message: err.Error()}).response(r), nil
 	}
-	tenant, _ := r.Context().Value(tenantKey{}).(string)
 	workload := cmp.Or(r.Header.Get(WorkloadHeader), chat.Model)
-	call := t.client.begin(workload, Request{
-		Tenant: cmp.Or(tenant, r.Header.Get(TenantHeader)), API: dialect.ChatAPI, Needs: chat.Needs, Stream: chat.Stream,
-		Input: chat.Input, MaxOutput: chat.MaxOutput,
-	}, t.client.clock.deadline(r.Context()))
+	call := t.client.begin(workload, t.request(r, chat), t.client.clock.deadline(r.Context()))
 	return t.attempts(r, call, chat)
+}
+
+// request is what a chat needs, and for whom it is.
+func (t *transport) request(r *http.Request, chat *dialect.Chat) Request {
+	tenant, _ := r.Context().Value(tenantKey{}).(string)
+	session := ""
+	if t.config.Session != "" {
+		session = r.Header.Get(t.config.Session)
+	}
+	return Request{
+		Tenant: cmp.Or(tenant, r.Header.Get(TenantHeader)), API: dialect.ChatAPI, Needs: chat.Needs, Stream: chat.Stream,
+		Input: chat.Input, MaxOutput: chat.MaxOutput, Session: session, Prefix: chat.Prefix,
+	}
 }
 
 // attempts makes them until one's answer is the caller's.

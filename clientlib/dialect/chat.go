@@ -14,6 +14,9 @@ import (
 // bytes say nothing about its tokens.
 const tokensPerMedium = 1000
 
+// maxPrefix bounds what tells prompts apart by how they begin.
+const maxPrefix = 4 << 10
+
 // Chat is a chat completion as a caller sent it.
 type Chat struct {
 	Model     string // empty: not given
@@ -21,6 +24,7 @@ type Chat struct {
 	Needs     []string // capabilities, sorted
 	Input     int64    // estimated tokens of the prompt
 	MaxOutput int64    // tokens; 0: not given
+	Prefix    string   // how the messages begin, as they were sent
 	Usage     bool     // the caller wants the usage event of its stream
 
 	fields map[string]json.RawMessage
@@ -117,6 +121,7 @@ func (c *Chat) weigh() {
 		}
 	}
 	c.Input = int64(size+3) / 4
+	c.Prefix = string(c.fields["messages"][:min(len(c.fields["messages"]), maxPrefix)])
 	maps.DeleteFunc(needs, func(_ string, wanted bool) bool { return !wanted })
 	c.Needs = slices.Sorted(maps.Keys(needs))
 }

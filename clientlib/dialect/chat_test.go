@@ -38,8 +38,21 @@ func TestWhatAChatNeeds(t *testing.T) {
 			t.Errorf("%s: %v", c.rule, err)
 			continue
 		}
-		if diff := cmp.Diff(c.want, *got, cmpopts.IgnoreUnexported(Chat{}), cmpopts.EquateEmpty()); diff != "" {
+		if diff := cmp.Diff(c.want, *got, cmpopts.IgnoreUnexported(Chat{}), cmpopts.IgnoreFields(Chat{}, "Prefix"), cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("%s:\n%s", c.rule, diff)
+		}
+	}
+}
+
+func TestAPrefixIsHowTheMessagesBegin(t *testing.T) {
+	long := `[{"role":"system","content":"` + strings.Repeat("x", maxPrefix) + `"}]`
+	for body, want := range map[string]string{
+		`{"model":"m"}`: "",
+		`{"messages":[{"content":"hi"}],"tools":[{}]}`: `[{"content":"hi"}]`,
+		`{"messages":` + long + `}`:                    long[:maxPrefix],
+	} {
+		if c, err := ParseChat([]byte(body)); err != nil || c.Prefix != want {
+			t.Errorf("%.40s: %v, %.40s", body, err, c.Prefix)
 		}
 	}
 }
