@@ -30,6 +30,14 @@ check: fmt-check vet lint test ## Format, vet, lint, layers and tests: what must
 e2e: ## Run the end-to-end tests with real processes
 	$(GO) test -count=1 -timeout 10m -tags e2e ./test/e2e/...
 
+.PHONY: vectors
+vectors: ## Compute the vectors a second time, in Python
+	python3 test/vectors/check/check.py
+
+.PHONY: bite
+bite: ## Break the code in ten places at random: tests must notice (BITE_SEED, BITE_N)
+	$(GO) run ./test/bite
+
 .PHONY: cover
 cover: ## Show the coverage of the pure packages
 	$(GO) test -cover $(PURE)

@@ -1,0 +1,180 @@
+"""Scores of the stories, put together again from what explain and record print of candidates; and how
+often a weighted draw takes each endpoint."""
+
+import re
+
+import arithmetic
+
+
+def p2c(c):
+    return (c["load"] + 1) * c["time"] + c["price"]
+
+
+def least_tokens(c):
+    return c["tokens"] / c["rate"]
+
+
+def least_loaded(c):
+    return (c["load"] + 1) / c["share"]
+
+
+def weighted_least_latency(c):
+    return (c["load"] + 1) * max(1.0, c["time"] / 100_000) / c["share"]
+
+
+SCORES = {"p2c": p2c, "least_loaded": least_loaded, "least_tokens": least_tokens, "weighted_least_latency": weighted_least_latency}
+
+
+def scored(strategy, printed, plain):
+    """(what is said, what it is) of a candidate's score, if all that it is made of is printed."""
+    inputs = {name: float(value) for name, value in printed.items() if re.fullmatch(r"[0-9.e+-]+", value)}
+    try:
+        return printed["score"], shortest(SCORES[strategy](inputs), plain)
+    except KeyError:
+        return None
+
+
+def scores(lines):
+    """Every score of every explain and record, the choice of every record, and plain spreads."""
+    yield from spreads(lines)
+    strategies = {}
+    for number, block in blocks(lines):
+        questions, answers = parted(block)
+        asked = follow(questions, "ok" in answers, strategies)
+        first = number + len(block) - len(answers)
+        for offset, strategy, printed in explained(answers, asked):
+            found = scored(strategy, printed, 6)
+            if found:
+                yield first + offset, *found
+        for offset, says, is_ in recorded(answers):
+            yield first + offset, says, is_
+
+
+def blocks(lines):
+    """Blocks of lines with an empty line between them: (number of the first, lines)."""
+    start = 0
+    for end in [i for i, line in enumerate(lines) if not line] + [len(lines)]:
+        if end > start:
+            yield start + 1, lines[start:end]
+        start = end + 1
+
+
+def parted(block):
+    if "----" not in block:
+        return block, []
+    at = block.index("----")
+    return block[:at], block[at + 1 :]
+
+
+def follow(questions, applied, strategies):
+    """The strategy that each explain of a block is about. A workload counts once it is applied."""
+    asked, declared = [], {}
+    for line in questions:
+        command, *words = line.split()
+        if command == "workload":
+            given = dict(word.split("=", 1) for word in words if "=" in word)
+            declared[words[0]] = given.get("strategy", "p2c")
+        elif command == "apply" and applied:
+            strategies.update(declared)
+        elif command == "explain":
+            asked.append(strategies.get(words[0]))
+    return asked
+
+
+def explained(answers, asked):
+    """The candidates that pass: (offset, strategy, what is printed of it), one group an explain."""
+    group, before = -1, ""
+    for offset, line in enumerate(answers):
+        head = line.startswith(("tier ", "panic"))
+        if head and not before.startswith(("tier ", "panic")) or line.startswith("fails: ") and before[:1] != " ":
+            group += 1
+        words = line.split()
+        if line.startswith("  ") and words[2:3] == ["pass"]:
+            yield offset, asked[group], dict(zip(words[3::2], words[4::2]))
+        before = line
+
+
+def recorded(answers):
+    """What the records say: each candidate's score, and which one was chosen."""
+    for offset, line in enumerate(answers):
+        head = re.match(r"\w+ by (\w+)/\d+ seed (\d+) attempt \d+ revision \d+: (\S+)", line)
+        if not head:
+            continue
+        strategy, seed, chosen = head.groups()
+        found, names = [], []
+        for at in (offset + 1, offset + 2):
+            name, *words = answers[at].split() if at < len(answers) else [""]
+            found.append(scored(strategy, dict(zip(words[::2], words[1::2])), 21))
+            names.append(name)
+        if None in found:
+            continue  # it was not found by scores
+        for at, (says, is_) in enumerate(found, offset + 1):
+            yield at, says, is_
+        (_, first), (_, second) = found
+        if first == second:
+            tie = int(answers[offset + 3].split()[1])
+            yield offset + 3, str(tie), str(drawn(int(seed), tie))
+            yield offset, chosen, names[tie >= 2**31]
+        else:
+            yield offset, chosen, names[float(second) < float(first)]
+
+
+def drawn(seed, tie):
+    """The tie, if it is among the first draws of the seed."""
+    return next((u for u in (arithmetic.draw(seed, k) for k in range(64)) if u == tie), "no draw of its seed")
+
+
+PLAIN = {"endpoint", "workload", "apply", "spread", "pick", "explain", "remove"}
+
+
+def spreads(lines):
+    """Spreads by weights, as long as nothing but weights says how often an endpoint is drawn."""
+    weights, workloads = {}, {}
+    for number, block in blocks(lines):
+        questions, answers = parted([line for line in block if not line.startswith("#")])
+        wanted = []
+        for line in questions:
+            command, *words = line.split()
+            if command not in PLAIN:
+                return
+            given = dict(word.split("=", 1) for word in words if "=" in word)
+            if command == "endpoint":
+                weights[words[0]] = int(given.get("weight", 100)) if set(given) <= {"weight"} else None
+            elif command == "workload":
+                workloads[words[0]] = given
+            elif command == "spread":
+                wanted += spread(workloads[words[0]], weights, given)
+        counted = [(at, line) for at, line in enumerate(answers) if re.fullmatch(r"\S+ \d+", line)]
+        if None not in wanted:
+            for (at, says), is_ in zip(counted, wanted):
+                yield number + len(block) - len(answers) + at, says, is_
+
+
+def spread(workload, weights, given):
+    """How often each endpoint is drawn: draw 0 is the call's hash, 1 the column, 2 the coin."""
+    names = sorted(workload["tiers"].partition(":")[2].split(","))
+    plain = set(workload) == {"tiers", "strategy"} and set(given) == {"n", "seed"} and ";" not in workload["tiers"]
+    if not plain or workload["strategy"] != "weighted" or None in [weights[name] for name in names]:
+        return [None]
+    table, counts = arithmetic.alias([float(weights[name]) for name in names]), dict.fromkeys(names, 0)
+    for seed in range(int(given["seed"]), int(given["seed"]) + int(given["n"])):
+        own, coin, other = table[arithmetic.index(arithmetic.draw(seed, 1), len(table))]
+        counts[names[own if arithmetic.draw(seed, 2) < coin else other]] += 1
+    return ["%s %d" % (name, counts[name]) for name in names if counts[name]]
+
+
+def shortest(x, plain):
+    """The shortest decimal that reads back as x, which is not below 0, as Go writes it: with an
+    exponent from plain digits before the point on, and below 0.0001."""
+    mantissa, _, exponent = repr(x).partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    digits = (whole + fraction).lstrip("0")
+    point = len(digits) - len(fraction) + int(exponent or 0)
+    digits = digits.rstrip("0")
+    if not digits:
+        return "0"
+    if not -4 <= point - 1 < plain:
+        return "%s%se%+03d" % (digits[0], "." * (len(digits) > 1) + digits[1:], point - 1)
+    if point <= 0:
+        return "0." + "0" * -point + digits
+    return (digits[:point].ljust(point, "0") + "." + digits[point:]).rstrip(".")
