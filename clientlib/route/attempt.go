@@ -48,7 +48,7 @@ type slot struct {
 }
 
 // send takes an attempt.
-func (r *Router) send(now int64, p *pool, m *member, c *Call, probe probe) Step {
+func (r *Router) send(now int64, p *pool, m *member, c *Call, probe probe, step *Step) {
 	id := r.take()
 	s, w, e, q := &r.slots[id], p.work.compiled.spec, m.facts.endpoint, &c.request
 	s.learned, s.tally, s.endpoint, s.call, s.permit = m.learned, m.tally, e, c, probe.permit
@@ -58,12 +58,12 @@ func (r *Router) send(now int64, p *pool, m *member, c *Call, probe probe) Step 
 	if !s.local {
 		s.round = m.breaker.Round()
 	}
-	limits := s.limit(w, c.deadline(w))
+	s.limit(w, c.deadline(w), &step.Limits)
 	r.due[id] = s.dueAt()
 	r.count(now, id, s)
 	r.charge(now, s)
 	c.note(m.learned)
-	return Step{Kind: Send, Attempt: Attempt{uint32(id), s.serial}, Endpoint: e, Limits: limits, Probe: probe.on()}
+	step.Kind, step.Attempt, step.Endpoint, step.Probe = Send, Attempt{uint32(id), s.serial}, e, probe.on()
 }
 
 // take finds a free slot and gives it a serial of its own.
@@ -81,7 +81,7 @@ func (r *Router) take() int32 {
 
 // limit says how long the attempt may take, and notes when what passes. A limit of 0 is none
 // of its own.
-func (s *slot) limit(w *Workload, deadline int64) Limits {
+func (s *slot) limit(w *Workload, deadline int64, l *Limits) {
 	a, total := &w.Attempts, deadline-s.started
 	own := func(limit int64) int64 {
 		if limit == 0 {
@@ -89,7 +89,7 @@ func (s *slot) limit(w *Workload, deadline int64) Limits {
 		}
 		return min(limit, total)
 	}
-	l := Limits{Connect: own(a.Connect), FirstToken: own(a.FirstToken), Answer: own(a.Answer), Stall: own(a.Stall), Total: total}
+	*l = Limits{Connect: own(a.Connect), FirstToken: own(a.FirstToken), Answer: own(a.Answer), Stall: own(a.Stall), Total: total}
 	if s.endpoint.Breaker.TTFTLimit > 0 {
 		s.ttftLimit = s.endpoint.ttftLimit(s.input)
 	}
@@ -105,7 +105,6 @@ func (s *slot) limit(w *Workload, deadline int64) Limits {
 	if first > 0 {
 		s.policyAt = s.started + first
 	}
-	return l
 }
 
 func (e *Endpoint) ttftLimit(input int64) int64 { return e.Breaker.TTFTLimit + 3*kappa*input }

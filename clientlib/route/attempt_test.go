@@ -66,7 +66,9 @@ func (t *traffic) step() {
 	f.call.workload, f.call.began = "w", t.now
 	f.call.request = Request{Stream: p.ask.classes&streamClass != 0, Input: 1000, MaxOutput: 400}
 	m := t.router.member(p.work, int32(Index(u, len(t.router.current))))
-	f.attempt = t.router.send(t.now, p, &m, &f.call, probe{}).Attempt
+	var step Step
+	t.router.send(t.now, p, &m, &f.call, probe{}, &step)
+	f.attempt = step.Attempt
 }
 
 // BenchmarkAttempt is what an attempt costs once its endpoint is chosen: send, FirstToken

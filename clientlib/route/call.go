@@ -27,7 +27,7 @@ type Call struct {
 	content  bool
 	last     Outcome
 	at       *learned // of the last attempt
-	tried    [maxAttempts]*learned
+	tried    [maxAttempts]uint32
 	excluded int
 
 	decided bool // what follows the last attempt, and not before until
@@ -46,7 +46,7 @@ func (c *Call) Last() Outcome { return c.last }
 
 func (c *Call) triedAt(l *learned) bool {
 	for _, t := range c.tried[:c.excluded] {
-		if t == l {
+		if t == l.number {
 			return true
 		}
 	}
@@ -55,7 +55,7 @@ func (c *Call) triedAt(l *learned) bool {
 
 func (c *Call) exclude(l *learned) {
 	if c.excluded < maxAttempts && !c.triedAt(l) {
-		c.tried[c.excluded] = l
+		c.tried[c.excluded] = l.number
 		c.excluded++
 	}
 }
@@ -71,7 +71,7 @@ func (c *Call) deadline(w *Workload) int64 {
 
 // Next decides the call's next step. The seed is fresh chance. A call that was shed may ask
 // again later: nothing was spent.
-func (r *Router) Next(now int64, seed uint32, c *Call) Step {
+func (r *Router) Next(now int64, seed uint32, c *Call) (s Step) {
 	d := draws{seed: seed}
 	r.chance = chance{seed: seed}
 	w, err := r.find(c)
@@ -101,12 +101,13 @@ func (r *Router) Next(now int64, seed uint32, c *Call) Step {
 	case c.attempts > 0 && !r.affords(now, w, c):
 		return c.end(EndBudget, nil)
 	}
-	return r.try(now, &d, w, c)
+	r.try(now, &d, w, c, &s)
+	return s
 }
 
 // find returns what is kept of the call's workload.
 func (r *Router) find(c *Call) (*work, error) {
-	w := r.works[c.workload]
+	w := r.workOf(c.workload)
 	switch {
 	case w == nil:
 		return nil, fmt.Errorf("workload %q: %w", c.workload, ErrUnknownWorkload)
@@ -116,6 +117,21 @@ func (r *Router) find(c *Call) (*work, error) {
 		return nil, errors.New("bug: Next while the call's attempt is in flight")
 	}
 	return w, nil
+}
+
+// workOf finds what is kept of a workload; one that was asked for lately by the same name is
+// at hand.
+func (r *Router) workOf(name string) *work {
+	if name == "" {
+		return nil
+	}
+	at := &r.lately[(int(name[len(name)-1])^len(name))%len(r.lately)]
+	if w := *at; w != nil && w.compiled.spec.Name == name {
+		return w
+	}
+	w := r.works[name]
+	*at = w
+	return w
 }
 
 // again decides whether a call whose attempt ended gets another one, where, and when at
@@ -242,15 +258,16 @@ func (c *Call) end(why End, shed *ShedError) Step {
 }
 
 // try selects an endpoint and takes an attempt there.
-func (r *Router) try(now int64, d *draws, w *work, c *Call) Step {
-	a, allowed := r.snapshot.static.ask(w.compiled, c)
-	if !allowed {
-		return c.shed(r.snapshot.static.forbid(w.compiled))
+func (r *Router) try(now int64, d *draws, w *work, c *Call, s *Step) {
+	var a ask
+	if !r.snapshot.static.ask(w.compiled, c, &a) {
+		*s = c.shed(r.snapshot.static.forbid(w.compiled))
+		return
 	}
 	p := r.pool(now, w, &a)
 	r.measure(now, w, c)
 	r.demand(now)
-	r.choice = choice{work: w, call: c, now: now, seed: d.seed}
+	r.choice.begin(now, d.seed, w, c)
 	at, probe := r.direct(now, w, p, c, false)
 	if at == nowhere {
 		at = r.choice.found(WaySame, r.same(now, p, c))
@@ -265,19 +282,21 @@ func (r *Router) try(now int64, d *draws, w *work, c *Call) Step {
 		r.choice.found(WayProbe, at)
 	}
 	if at == nowhere {
-		return c.shed(r.explainShed(now, p, c))
+		*s = c.shed(r.explainShed(now, p, c))
+		return
 	}
 	if c.attempts > 0 { // a first attempt goes where it is fastest, even if that is expected to be too slow
 		if float64(c.deadline(w.compiled.spec)-now) <= r.expect(now, p, at, c.request.Input) {
 			r.waive(r.current[at], probe)
-			return c.end(EndDeadline, nil)
+			*s = c.end(EndDeadline, nil)
+			return
 		}
 		w.budget.tokens -= c.cost()
 	}
 	c.decided = false
 	m := r.member(w, at)
-	c.window = m.facts.endpoint.ContextWindow
-	return r.send(now, p, &m, c, probe)
+	r.send(now, p, &m, c, probe, s)
+	c.window = s.Endpoint.ContextWindow
 }
 
 // same is the endpoint of the last attempt, when it is its turn again and passes every gate.

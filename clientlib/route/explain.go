@@ -63,7 +63,8 @@ func (r *Router) Explain(now int64, workload string, q Request) Explanation {
 		return x
 	}
 	x.Version, x.Strategy = r.snapshot.Version(), w.compiled.spec.Strategy
-	a, allowed := r.snapshot.static.ask(w.compiled, &c)
+	var a ask
+	allowed := r.snapshot.static.ask(w.compiled, &c, &a)
 	p := r.peek(now, w, &a)
 	r.measure(now, w, &c)
 	x.Panic = p.panic

@@ -28,6 +28,7 @@ type learned struct {
 	word       *word
 
 	key
+	number  uint32 // of its own
 	facts   *facts // of the last snapshot that had it
 	place   int32  // in the snapshot's facts, while it is there
 	cold    bool   // the next latency sample says nothing

@@ -104,6 +104,12 @@ type trial struct {
 	Inputs
 }
 
+// begin forgets the choice before.
+func (c *choice) begin(now int64, seed uint32, w *work, call *Call) {
+	c.work, c.call, c.now, c.seed = w, call, now, seed
+	c.way, c.drawn, c.chosen, c.tie, c.refused, c.misses = WayNone, 0, 0, 0, 0, 0
+}
+
 // found notes an endpoint that was found without scores.
 func (c *choice) found(way Way, place int32) int32 {
 	if place != nowhere {

@@ -58,8 +58,8 @@ func (q *Request) classes() breaker.ClassSet {
 	return c
 }
 
-// ask is what the call asks of an endpoint; allowed is false for a tenant that may not.
-func (s *static) ask(w *workload, c *Call) (a ask, allowed bool) {
+// ask fills in what the call asks of an endpoint, and is false for a tenant that may not.
+func (s *static) ask(w *workload, c *Call, a *ask) (allowed bool) {
 	q := &c.request
 	t, allowed := s.entitled(w, q.Tenant)
 	c.tenant = t
@@ -80,7 +80,7 @@ func (s *static) ask(w *workload, c *Call) (a ask, allowed bool) {
 	a.output = bucket(w.caps, q.MaxOutput)
 	a.classes = q.classes()
 	a.from = int32(c.from)
-	return a, allowed
+	return allowed
 }
 
 // entitled finds a tenant and whether it may use a workload. With no tenant declared, all may.

@@ -31,6 +31,8 @@ type Router struct {
 	words   []*word    // by place: what current was told
 	states  states
 	works   map[string]*work
+	lately  [16]*work        // that were asked for
+	met     uint32           // endpoints
 	order   []*work          // by name
 	pools   int              // of all of them
 	holds   map[string]*hold // by credential
@@ -197,7 +199,7 @@ func (r *Router) hire(now int64, s *static) {
 			r.dismiss(name)
 		}
 	}
-	r.works = works
+	r.works, r.lately = works, [len(r.lately)]*work{}
 	slices.SortFunc(r.order, func(a, b *work) int { return strings.Compare(a.compiled.spec.Name, b.compiled.spec.Name) })
 }
 
@@ -237,7 +239,8 @@ func (r *Router) meet(f *facts) *learned {
 	k := key{f.endpoint.Name, f.endpoint.Identity}
 	l := r.learned[k]
 	if l == nil {
-		l = &learned{key: k, running: running{oldest: -1, newest: -1}, cold: true, tallies: map[string]*tally{}}
+		r.met++
+		l = &learned{key: k, number: r.met, running: running{oldest: -1, newest: -1}, cold: true, tallies: map[string]*tally{}}
 		r.learned[k] = l
 	}
 	if l.facts == f {

@@ -1,7 +1,5 @@
 package route
 
-import "github.com/pointsman/pointsman/clientlib/route/money"
-
 // Inputs are what a score is made of; those that the strategy does not ask for are 0.
 type Inputs struct {
 	Load  float64 // requests in flight over the fleet, as far as known
@@ -63,9 +61,11 @@ func (r *Router) score(now int64, p *pool, place int32, c *Call, t *trial) float
 	return p.work.compiled.spec.Strategy.score(&t.Inputs)
 }
 
-// price is what this request would cost at an endpoint, in µs at the workload's exchange rate.
+// price is what this request would cost at an endpoint, in µs at the workload's exchange rate:
+// not to the last pico-dollar, as what is charged is.
 func (w *work) price(e *Endpoint, q *Request) float64 {
 	rate := w.compiled.spec.MoneyPerMS // nano-dollars a millisecond, which is pico-dollars a µs
-	cost := e.Price.Cost(money.Usage{Input: q.Input, Output: w.predict(q)})
-	return float64(float64(cost)*1000) / float64(rate)
+	in, _, _, out := e.Price.At(q.Input)
+	sum := float64(float64(q.Input)*float64(in)) + float64(float64(w.predict(q))*float64(out))
+	return sum / float64(rate)
 }

@@ -68,7 +68,8 @@ func (r *Router) settle(now int64, id int32, s *slot, o *Outcome) {
 	r.waive(s.learned, s.probe())
 	s.call.open, s.call.last = false, *o
 	r.uncount(now, id, s)
-	*s = slot{}
+	s.serial, s.call, s.permit, s.taken = 0, nil, nil, taken{} // what is left is written at the next
+	s.firstAt, s.late, s.ttftLimit = 0, false, 0
 	r.due[id] = forever
 	r.free = append(r.free, id)
 }

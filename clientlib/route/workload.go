@@ -92,8 +92,10 @@ func bucket(sizes []int64, n int64) int64 {
 	if n <= 0 {
 		return 0
 	}
-	if i, _ := slices.BinarySearch(sizes, n); i < len(sizes) {
-		return sizes[i]
+	for _, size := range sizes { // there are few
+		if size >= n {
+			return size
+		}
 	}
 	return math.MaxInt64
 }

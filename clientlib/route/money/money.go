@@ -32,7 +32,7 @@ type Usage struct {
 // Cost is the price of a whole request, rounded up once, to a nano-dollar. What does not
 // fit is the largest amount; counts and prices below zero are zero.
 func (p *Price) Cost(u Usage) Nano {
-	in, reuse, write, out := p.at(u.Input)
+	in, reuse, write, out := p.At(u.Input)
 	input, cached, written := max(u.Input, 0), max(u.Cached, 0), max(u.Written, 0)
 	cached = min(cached, input)
 	written = min(written, input-cached)
@@ -44,8 +44,9 @@ func (p *Price) Cost(u Usage) Nano {
 	return sum.nano()
 }
 
-// at is the price of a token of a request with so much input.
-func (p *Price) at(input int64) (in, reuse, write, out Pico) {
+// At is the price of a token of a request with so much input: plain, read from a cache,
+// written to one, and answered.
+func (p *Price) At(input int64) (in, reuse, write, out Pico) {
 	in, reuse, write, out = p.Input, p.CachedInput, p.CacheWrite, p.Output
 	for i := range p.Above {
 		if a := &p.Above[i]; input > a.Tokens {
