@@ -50,7 +50,7 @@ type slot struct {
 // send takes an attempt.
 func (r *Router) send(now int64, p *pool, m *member, c *Call, probe probe, step *Step) {
 	id := r.take()
-	s, w, e, q := &r.slots[id], p.work.compiled.spec, m.facts.endpoint, &c.request
+	s, w, e, q := &r.slots[id], p.work.compiled.spec, m.endpoint, &c.request
 	s.learned, s.tally, s.endpoint, s.call, s.permit = m.learned, m.tally, e, c, probe.permit
 	s.tally.work = p.work
 	s.started, s.input, s.output = now, q.Input, p.work.predict(q)
@@ -90,8 +90,8 @@ func (s *slot) limit(w *Workload, deadline int64, l *Limits) {
 		return min(limit, total)
 	}
 	*l = Limits{Connect: own(a.Connect), FirstToken: own(a.FirstToken), Answer: own(a.Answer), Stall: own(a.Stall), Total: total}
-	if s.endpoint.Breaker.TTFTLimit > 0 {
-		s.ttftLimit = s.endpoint.ttftLimit(s.input)
+	if from := s.learned.lateFrom; from > 0 {
+		s.ttftLimit = from + 3*kappa*s.input
 	}
 	if (s.local || s.permit != nil) && s.ttftLimit > 0 {
 		l.FirstToken = min(l.FirstToken, s.ttftLimit)

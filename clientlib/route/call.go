@@ -296,7 +296,6 @@ func (r *Router) try(now int64, d *draws, w *work, c *Call, s *Step) {
 	c.decided = false
 	m := r.member(w, at)
 	r.send(now, p, &m, c, probe, s)
-	c.window = s.Endpoint.ContextWindow
 }
 
 // same is the endpoint of the last attempt, when it is its turn again and passes every gate.

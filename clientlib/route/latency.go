@@ -21,11 +21,7 @@ func (s *slot) expectation(output int64) int64 {
 	if s.stream {
 		return e
 	}
-	pace := int64(tpot)
-	if own := s.endpoint.Capacity.TPOT; own > 0 {
-		pace = min(own, second)
-	}
-	return e + pace*output
+	return e + s.learned.tpot*output
 }
 
 // latency is how long an endpoint takes, for the workload alone once it has samples enough.

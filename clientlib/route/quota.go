@@ -110,10 +110,10 @@ var quotaReasons = [...]Reason{Pass, ReasonQuotaCooldown, ReasonQuotaRequests, R
 // room tells whether an endpoint's quotas have room for the call at hand.
 func (r *Router) room(now int64, l *learned) Reason {
 	n := &r.need
+	if q := l.solo; q != nil && len(q.parts) == 0 && q.common.Allows(now, &n.use, n.percent) == limit.Free {
+		return Pass
+	}
 	for _, q := range l.quotas {
-		if len(q.parts) == 0 && q.common.Allows(now, &n.use, n.percent) == limit.Free {
-			continue
-		}
 		if from, why := q.source(now, &r.need); from == nothing {
 			return quotaReasons[why]
 		}

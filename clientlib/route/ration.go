@@ -105,6 +105,10 @@ func (r *Router) shares(l *learned) {
 	if len(l.quotas) != 1 {
 		l.quotas = append(l.quotas, l.own)
 	}
+	l.solo = nil
+	if len(l.quotas) == 1 {
+		l.solo = l.quotas[0]
+	}
 }
 
 // Lease is this process's part of one dimension of a quota, or of a tenant's caps.

@@ -250,7 +250,7 @@ func (r *Router) meet(f *facts) *learned {
 		l.outUntil = 0 // what was missing may be there now
 	}
 	l.facts = f
-	l.most = f.endpoint.Concurrency
+	l.describes(f.endpoint)
 	l.breaker.SetPolicy(&f.endpoint.Breaker)
 	l.credential = &l.ownKey
 	if name := f.endpoint.Credential; name != "" {

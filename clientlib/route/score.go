@@ -44,7 +44,7 @@ func (r *Router) inputs(now int64, p *pool, place int32, c *Call) Inputs {
 	}
 	in := Inputs{Load: l.load(now), Time: r.expect(now, p, place, c.request.Input)}
 	if strategy == P2C && p.work.compiled.spec.MoneyPerMS > 0 {
-		in.Price = p.work.price(l.facts.endpoint, &c.request)
+		in.Price = p.work.price(l, &c.request)
 	}
 	return in
 }
@@ -63,9 +63,13 @@ func (r *Router) score(now int64, p *pool, place int32, c *Call, t *trial) float
 
 // price is what this request would cost at an endpoint, in µs at the workload's exchange rate:
 // not to the last pico-dollar, as what is charged is.
-func (w *work) price(e *Endpoint, q *Request) float64 {
+func (w *work) price(l *learned, q *Request) float64 {
 	rate := w.compiled.spec.MoneyPerMS // nano-dollars a millisecond, which is pico-dollars a µs
-	in, _, _, out := e.Price.At(q.Input)
-	sum := float64(float64(q.Input)*float64(in)) + float64(float64(w.predict(q))*float64(out))
+	in, out := l.input, l.answer
+	if l.graded {
+		plain, _, _, answer := l.endpoint.Price.At(q.Input)
+		in, out = float64(plain), float64(answer)
+	}
+	sum := float64(float64(q.Input)*in) + float64(float64(w.predict(q))*out)
 	return sum / float64(rate)
 }

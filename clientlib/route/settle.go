@@ -67,6 +67,9 @@ func (r *Router) settle(now int64, id int32, s *slot, o *Outcome) {
 	r.refund(now, s, o)
 	r.waive(s.learned, s.probe())
 	s.call.open, s.call.last = false, *o
+	if o.Kind == TooLong {
+		s.call.window = s.endpoint.ContextWindow
+	}
 	r.uncount(now, id, s)
 	s.serial, s.call, s.permit, s.taken = 0, nil, nil, taken{} // what is left is written at the next
 	s.firstAt, s.late, s.ttftLimit = 0, false, 0
@@ -152,7 +155,7 @@ func (s *slot) answerTokens(o *Outcome) int64 {
 		return s.output
 	}
 	n := tokens(o.Usage.Output)
-	if most := s.endpoint.MaxOutputTokens; most > 0 {
+	if most := s.learned.output; most > 0 {
 		n = min(n, most)
 	}
 	return n

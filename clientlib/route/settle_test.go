@@ -24,7 +24,7 @@ func TestWhatAnAttemptTouchesFillsFewCacheLines(t *testing.T) {
 		"a tally":                     {unsafe.Sizeof(y), 7 * line},
 		"a tally before its costs":    {unsafe.Offsetof(y.cost), line},
 		"an endpoint before latency":  {unsafe.Offsetof(l.latency) + extra, line},
-		"an endpoint's first numbers": {unsafe.Sizeof(l.running) + extra, 2 * line},
+		"an endpoint's first numbers": {unsafe.Sizeof(l.running) + extra, 3 * line},
 	} {
 		if v.got != v.want {
 			t.Errorf("%s: %d bytes, want %d", what, v.got, v.want)
@@ -46,7 +46,8 @@ func TestSlowdownIsWhatTokensDoNotExplain(t *testing.T) {
 		"whole: the endpoint's own pace":         {slot{input: 1000}, 5_000, 800_000, 100, delay{300_000, 1}},
 		"whole: a pace above any is 1 s":         {slot{input: 8000}, 1 << 60, 2_000_000, 1, delay{1_000_000, 1}},
 	} {
-		tt.slot.endpoint = &Endpoint{Capacity: Capacity{TPOT: tt.tpot}}
+		tt.slot.learned = &learned{}
+		tt.slot.learned.describes(&Endpoint{Capacity: Capacity{TPOT: tt.tpot}})
 		if got := tt.slot.delay(tt.now, tt.output); got != tt.want {
 			t.Errorf("%s: %+v, want %+v", rule, got, tt.want)
 		}
