@@ -32,6 +32,9 @@ type Request struct {
 
 // check refuses what no request can be.
 func (q *Request) check() error {
+	if q.Input|q.MaxOutput|q.Attempts|q.Deadline >= 0 && max(q.Input, q.MaxOutput, q.Attempts) <= mostTokens {
+		return nil
+	}
 	for _, n := range [...]number{{"input", q.Input}, {"max_output", q.MaxOutput}, {"attempts", q.Attempts}} {
 		if n.value < 0 || n.value > mostTokens {
 			return fmt.Errorf("%w: %s: %d, want 0 to %d", ErrRequest, n.name, n.value, int64(mostTokens))
