@@ -172,7 +172,7 @@ func TestAnAbsurdOutcomeMovesNothingOutOfRange(t *testing.T) {
 		again := r.Begin(3*sec, "w", route.Request{Input: 10})
 		r.Next(3*sec, 2, &again)
 		for _, v := range r.Explain(3*sec, "w", route.Request{Input: 10}).Candidates {
-			if !(v.Score >= 0 && v.Score < 1e15 && v.TTFT >= 0) {
+			if !(v.Score >= 0 && v.Score < 1e15 && v.Time >= 0) {
 				t.Errorf("%+v: %+v", o, v)
 			}
 		}

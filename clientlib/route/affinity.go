@@ -28,8 +28,8 @@ func (c *Call) key(w *Workload) (key uint32, ok bool) {
 	return AffinityKey(tenant, w.Name, on), true
 }
 
-// home is the endpoint that has seen the call's key before, unless a gate fails there or it
-// does much worse than others.
+// home is the endpoint that has seen the call's key before: the first of the key's homes that
+// takes the call, unless it does much worse than others.
 func (r *Router) home(now int64, d *draws, p *pool, tier int, c *Call) int32 {
 	w := p.work.compiled
 	if w.spec.Affinity.On == AffinityNone || w.spec.Strategy == Hash || w.tables[tier].Len() == 0 {
@@ -39,25 +39,29 @@ func (r *Router) home(now int64, d *draws, p *pool, tier int, c *Call) int32 {
 	if !ok {
 		return nowhere
 	}
-	place := r.homeOf(now, d, p, tier, c, Rehash(key, 0))
-	if place == nowhere || r.strained(now, p, tier, place) {
-		return nowhere
+	for k := range uint32(maxDraws) {
+		if place := r.homeOf(now, d, p, tier, c, Rehash(key, k)); place != nowhere {
+			if r.strained(now, p, tier, place) {
+				break
+			}
+			return r.choice.found(WayHome, place)
+		}
 	}
-	return r.choice.found(WayHome, place)
+	return nowhere
 }
 
 // strained is rule median: much slower than the tier's median, or much more loaded for its
 // share.
 func (r *Router) strained(now int64, p *pool, tier int, place int32) bool {
 	n, slack := r.norm(now, p, tier), p.work.compiled.spec.Affinity.Slack
-	usual := n.slowdown.middle
+	usual := n.slowdown
 	if usual == 0 {
 		usual = 1 // nobody has measured
 	}
 	if r.slowdown(now, p, place, usual) > float64(slack*usual) {
 		return true
 	}
-	load, part := r.current[place].load(now), float64(n.perShare.middle*float64(r.states.shares[place]))
+	load, part := r.current[place].load(now), float64(n.perShare*float64(r.states.shares[place]))
 	return load > float64(slack*part) && load >= part+fewMore
 }
 

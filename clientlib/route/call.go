@@ -303,7 +303,7 @@ func (r *Router) same(now int64, p *pool, c *Call) int32 {
 	if !c.repeat {
 		return nowhere
 	}
-	if p.has(c.at) && r.states.shares[c.at.place] > 0 && r.gate(now, p, c.at.place, c) == Pass {
+	if p.has(c.at) && r.gate(now, p, c.at.place, c) == Pass {
 		return c.at.place
 	}
 	c.repeat = false

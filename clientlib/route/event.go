@@ -14,18 +14,20 @@ const (
 	EventCooldown                           // a quota, or an endpoint without one; Until
 	EventTierDown
 	EventTierUp
-	EventPanic   // soft trips are ignored in a pool
-	EventCalm    // and judged again
-	EventStale   // an attempt marked or settled that had ended
-	EventLost    // an attempt swept that nobody settled
-	EventDropped // Count events were not kept
-	EventBudget  // a tenant's, of which so much is spent that it is to be warned; Until: it begins anew
+	EventPanic    // soft trips are ignored in a pool
+	EventCalm     // and judged again
+	EventStale    // an attempt marked or settled that had ended
+	EventLost     // an attempt swept that nobody settled
+	EventDropped  // Count events were not kept
+	EventBudget   // a tenant's, of which so much is spent that it is to be warned; Until: it begins anew
+	EventLimited  // an endpoint, for five minutes on end
+	EventSpilling // more than a fifth of a workload goes to lower tiers, for five minutes on end
 	eventKinds
 )
 
 var eventNames = [eventKinds]string{
 	"none", "opened", "closed", "credential_out", "endpoint_out", "cooldown", "tier_down", "tier_up",
-	"panic", "calm", "stale", "lost", "dropped", "budget",
+	"panic", "calm", "stale", "lost", "dropped", "budget", "limited", "spilling",
 }
 
 func (k EventKind) String() string {

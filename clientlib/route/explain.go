@@ -30,10 +30,18 @@ type Candidate struct {
 	Endpoint string
 	Tier     string
 	Reason   Reason
-	Share    float64
-	Score    float64 // lower wins; 0 when a gate refuses, and of a strategy without scores
-	Load     float64 // the fleet's requests in flight, as far as known
-	TTFT     int64   // µs, expected
+	ProbeDue bool // it is open, and a call that can spare an attempt would probe it
+	Inputs        // with load, time and share whatever the strategy
+	Liking
+	Score float64 // lower wins; 0 when a gate refuses, and of a strategy without scores
+	Evidence
+}
+
+// Evidence is how old what is known of an endpoint is, and how much there is.
+type Evidence struct {
+	RowAge    int64 // µs since the fleet's row was true; Absent: there is none
+	SampleAge int64 // µs since the latest latency sample; Absent: there is none
+	Samples   int64
 }
 
 // EndpointState is one endpoint as this process sees it.
@@ -50,6 +58,8 @@ type EndpointState struct {
 	Local string
 	Fleet string
 	Share float64
+
+	Evidence
 }
 
 // Explain says what Next would do now, by its very gates and scores. It takes nothing and
@@ -71,9 +81,9 @@ func (r *Router) Explain(now int64, workload string, q Request) Explanation {
 	for i := range p.tiers {
 		t := &p.tiers[i]
 		x.Tiers = append(x.Tiers, TierState{t.name, t.course.down, t.eligible})
-		r.explainTier(now, &x, p, t, &c)
+		r.explainTier(now, &x, p, i, &c)
 	}
-	none := !slices.ContainsFunc(x.Candidates, func(c Candidate) bool { return c.Reason == Pass && c.Share > 0 })
+	none := !slices.ContainsFunc(x.Candidates, func(c Candidate) bool { return c.Reason == Pass })
 	switch {
 	case !allowed:
 		x.refuse()
@@ -91,23 +101,45 @@ func (x *Explanation) refuse() {
 	}
 }
 
-func (r *Router) explainTier(now int64, x *Explanation, p *pool, t *tier, c *Call) {
-	from := len(x.Candidates)
+func (r *Router) explainTier(now int64, x *Explanation, p *pool, tier int, c *Call) {
+	from, t := len(x.Candidates), &p.tiers[tier]
 	for _, l := range p.left {
 		if l.tier == t.name {
-			x.Candidates = append(x.Candidates, Candidate{Endpoint: l.endpoint, Tier: t.name, Reason: l.reason})
+			place := r.snapshot.static.index[l.endpoint]
+			e := r.current[place].evidence(now, r.measured(p.work, place))
+			x.Candidates = append(x.Candidates, Candidate{Endpoint: l.endpoint, Tier: t.name, Reason: l.reason, Evidence: e})
 		}
 	}
-	for _, place := range p.places[t.from:t.to] {
-		l := r.current[place]
-		v := Candidate{Endpoint: l.name, Tier: t.name, Share: r.shareOf(now, p, place), Load: l.load(now), Reason: r.gate(now, p, place, c)}
-		v.TTFT = int64(r.expect(now, p, place, c.request.Input))
-		if v.Reason == Pass && v.Share > 0 && x.Strategy.scores() {
-			v.Score = r.score(now, p, place, c, &trial{})
-		}
-		x.Candidates = append(x.Candidates, v)
+	for _, place := range p.members(tier) {
+		x.Candidates = append(x.Candidates, r.candidate(now, p, tier, place, c))
 	}
 	slices.SortFunc(x.Candidates[from:], func(a, b Candidate) int { return strings.Compare(a.Endpoint, b.Endpoint) })
+}
+
+func (r *Router) candidate(now int64, p *pool, tier int, place int32, c *Call) Candidate {
+	l, strategy := r.current[place], p.work.compiled.spec.Strategy
+	v := Candidate{Endpoint: l.name, Tier: p.tiers[tier].name, Reason: r.gate(now, p, place, c), Evidence: l.evidence(now, r.measured(p.work, place))}
+	v.ProbeDue = v.Reason == ReasonBreakerOpen && r.probeDue(now, p, l, c)
+	if v.Reason == Pass {
+		v.Inputs = r.inputs(now, p, place, c)
+		v.Liking = r.liked(now, p, tier, place)
+		if strategy.scores() {
+			v.Score = strategy.score(&v.Inputs)
+		}
+	}
+	v.Load, v.Time, v.Share = l.load(now), r.expect(now, p, place, c.request.Input), r.shareOf(now, p, place)
+	return v
+}
+
+func (l *learned) evidence(now int64, a *average) Evidence {
+	e := Evidence{RowAge: Absent, SampleAge: Absent, Samples: a.n}
+	if a.n > 0 {
+		e.SampleAge = max(now-a.at, 0)
+	}
+	if l.word != nil {
+		e.RowAge = max(now-l.word.at, 0)
+	}
+	return e
 }
 
 // Endpoints appends the state of every endpoint to buf, by name.
@@ -129,6 +161,7 @@ func (r *Router) Endpoints(now int64, buf []EndpointState) []EndpointState {
 			Name: l.name, Identity: l.identity, InFlight: l.inFlight, TTFT: int64(l.ttft.value),
 			Slowdown: l.slowdown, SlowdownSamples: l.latency.samples(now), Successes: ok, Samples: n,
 			Local: own, Fleet: l.fleet(now), Share: float64(float64(r.states.shares[l.place])*l.word.factor(now, allClasses)) / shareUnit,
+			Evidence: l.evidence(now, &l.ttft),
 		})
 	}
 	return buf

@@ -51,6 +51,17 @@ func (o *orders) force(now int64) Forced {
 	return NotForced
 }
 
+// drainedTo is when the last order ends that keeps an endpoint drained; 0: none does.
+func (o *orders) drainedTo(now int64) (to int64) {
+	if now < o.drained {
+		to = o.drained
+	}
+	if now < o.weightTo && o.weight == 0 {
+		to = max(to, o.weightTo)
+	}
+	return to
+}
+
 // compileFacts returns facts in order of names. Those of prev stay where nothing changed.
 func compileFacts(prev, s *static, l *Local, f *faults) []*facts {
 	c, seen := s.catalog, make(map[string]bool, len(s.catalog.Endpoints))

@@ -1,11 +1,32 @@
 package route
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 const crowding = 1.25 // of its part: a home with more takes no further key (decision-core.md, Choosing)
 
 // keyed tells whether requests of a workload have homes.
 func (w *Workload) keyed() bool { return w.Strategy == Hash || w.Affinity.On != AffinityNone }
+
+// town is the tables that one Compile has built: workloads with equal homes share one.
+type town []quarter
+
+type quarter struct {
+	homes []Home
+	table *Maglev
+}
+
+func (t *town) table(homes []Home) *Maglev {
+	for i := range *t {
+		if q := &(*t)[i]; slices.Equal(q.homes, homes) {
+			return q.table
+		}
+	}
+	*t = append(*t, quarter{homes, NewMaglev(homes)})
+	return (*t)[len(*t)-1].table
+}
 
 // house gives every tier of a workload a table of homes, by configured weights: homes do
 // not follow what is learned.
@@ -15,7 +36,7 @@ func (w *workload) house(s *static) {
 	}
 	w.homes, w.tables = w.homesIn(s), make([]*Maglev, len(w.tiers))
 	for i := range w.tables {
-		w.tables[i] = NewMaglev(w.homes[i])
+		w.tables[i] = s.town.table(w.homes[i])
 	}
 }
 
@@ -32,7 +53,7 @@ func (w *workload) rehouse(s *static) *workload {
 	moved.homes, moved.tables = homes, slices.Clone(w.tables)
 	for i := range homes {
 		if !slices.Equal(homes[i], w.homes[i]) {
-			moved.tables[i] = NewMaglev(homes[i])
+			moved.tables[i] = s.town.table(homes[i])
 		}
 	}
 	return &moved
@@ -75,7 +96,7 @@ func (p *pool) seats(tier int, place int32) bool {
 // homeOf is where hash k of a key finds its home, if that is there and takes the call.
 func (r *Router) homeOf(now int64, d *draws, p *pool, tier int, c *Call, hash uint32) int32 {
 	place := p.work.compiled.tables[tier].At(hash)
-	if !p.seats(tier, place) || r.states.shares[place] == 0 {
+	if !p.seats(tier, place) {
 		return nowhere
 	}
 	if reason := r.gate(now, p, place, c); reason != Pass {
@@ -104,14 +125,14 @@ func (r *Router) hashed(now int64, d *draws, p *pool, tier int, c *Call) int32 {
 }
 
 // crowded tells whether one more request would be too many for a home's part of the load.
-// One request is never too many.
+// A part is of whole requests, and the first is never too many.
 func (r *Router) crowded(now int64, p *pool, tier int, place int32) bool {
 	load := r.current[place].load(now)
 	if load < 1 {
 		return false
 	}
 	n := r.norm(now, p, tier)
-	total := n.load.sum + float64(r.inAir()-n.own) + 1 // with what came since
+	total := n.load + float64(r.inAir()-n.own) + 1 // with what came since
 	part := float64(float64(r.states.shares[place])*total) / float64(p.tiers[tier].weight)
-	return load >= float64(crowding*part)
+	return load+1 > math.Ceil(float64(crowding*part))
 }

@@ -38,6 +38,7 @@ type learned struct {
 
 	breaker   breaker.Breaker
 	probeFrom int64 // Retry-After: no probe before
+	strain    strain
 	ring      ring
 	tallies   map[string]*tally
 }

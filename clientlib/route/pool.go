@@ -39,6 +39,7 @@ type pool struct {
 	work    *work
 	ask     ask
 	tiers   []tier
+	first   int    // tier that has members
 	mask    state  // what refuses here
 	slowest int64  // of the contract, µs; 0: none
 	left    []left // those that a gate keeps out of it
@@ -191,6 +192,9 @@ func (r *Router) build(p *pool) {
 			o.places = append(o.places, place)
 		}
 		t.to = len(o.places)
+		if t.to == 0 {
+			p.first = i + 1 // nobody so far
+		}
 		o.ends = append(o.ends, t.to)
 		if k := slices.IndexFunc(was, func(o tier) bool { return o.name == t.name }); k >= 0 {
 			t.course = was[k].course
@@ -309,10 +313,6 @@ func (r *Router) middle(now int64, p *pool) float64 {
 		}
 	}
 	r.numbers = all
-	o.median, o.sumAt, o.overlay = 0, now, r.overlay
-	if len(all) > 0 {
-		slices.Sort(all)
-		o.median = all[(len(all)-1)/2]
-	}
+	o.median, o.sumAt, o.overlay = median(all), now, r.overlay
 	return o.median
 }

@@ -51,7 +51,7 @@ func (r *Router) direct(now int64, w *work, p *pool, c *Call, last bool) (int32,
 			continue
 		}
 		l := r.learned[key{permit.Endpoint, permit.Identity}]
-		if r.probable(now, p, l, c) && !l.outdated(permit) && p.ask.classes&(1<<permit.Class) != 0 && (last || r.timeFor(now, w, p, l, c)) {
+		if r.probable(now, p, l, c) && l.takes(permit, p.ask.classes) && (last || r.timeFor(now, w, p, l, c)) {
 			r.permits = slices.Delete(r.permits, i, i+1)
 			r.result(permit, ProbeStarted)
 			kept := permit
@@ -64,6 +64,21 @@ func (r *Router) direct(now int64, w *work, p *pool, c *Call, last bool) (int32,
 // outdated tells whether the fleet has judged again since it gave the permit.
 func (l *learned) outdated(p Permit) bool {
 	return l == nil || l.word != nil && l.word.round[p.Class] > p.Round
+}
+
+// probeDue tells whether a call that can spare an attempt would be sent to an open endpoint.
+func (r *Router) probeDue(now int64, p *pool, l *learned, c *Call) bool {
+	if !r.probable(now, p, l, c) {
+		return false
+	}
+	return now >= l.probeFrom && l.breaker.ProbeDue(now, p.ask.classes) || slices.ContainsFunc(r.permits, func(v Permit) bool {
+		return r.learned[key{v.Endpoint, v.Identity}] == l && l.takes(v, p.ask.classes)
+	})
+}
+
+// takes tells whether a permit still lets requests of these classes probe.
+func (l *learned) takes(v Permit, classes breaker.ClassSet) bool {
+	return !l.outdated(v) && classes&(1<<v.Class) != 0
 }
 
 // suspected finds the next endpoint whose own half-open wants a probe.
@@ -120,7 +135,7 @@ func (r *Router) timeFor(now int64, w *work, p *pool, l *learned, c *Call) bool 
 
 // probable tells whether a member passes every gate but the breaker's.
 func (r *Router) probable(now int64, p *pool, l *learned, c *Call) bool {
-	return p.has(l) && r.states.shares[l.place] > 0 && !c.triedAt(l) &&
+	return p.has(l) && !c.triedAt(l) &&
 		r.states.bits[l.place]&stateShut == 0 && r.limits(now, p, l.place) == Pass &&
 		r.need.refused == Pass && r.pays(now, p, l.place, c) == Pass
 }

@@ -208,7 +208,7 @@ func (d *drill) explained(c *asking, x *route.Explanation) {
 		if v.Reason == route.Pass && a.must != 0 || v.Reason != route.Pass && a.may&reason(v.Reason) == 0 {
 			d.Fatalf("%s at %s for %+v at %d: %v, want one of %v, or pass: %v", c.workload, v.Endpoint, c.request, d.now, v.Reason, a.may, a.must == 0)
 		}
-		eligible = eligible || v.Reason == route.Pass && v.Share > 0
+		eligible = eligible || v.Reason == route.Pass
 	}
 	if named != len(x.Candidates) || eligible != (x.Err == nil) {
 		d.Fatalf("%d of %d endpoints, eligible %v: %v", len(x.Candidates), named, eligible, x.Err)

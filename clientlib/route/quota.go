@@ -15,6 +15,13 @@ type quota struct {
 	name   string
 	spec   Quota
 	seen   uint64 // by which overlay it was last in use
+	aside  *aside // while the catalog does not have it
+}
+
+// aside is what was spent of a quota.
+type aside struct {
+	common limit.Quota
+	parts  []part
 }
 
 // part is what is reserved of a quota for one tenant.
@@ -183,6 +190,7 @@ func (r *Router) cool(now int64, s *slot, after int64) {
 	if !cooled {
 		r.coolOne(now, s, s.learned.own, after)
 	}
+	s.learned.strain.refuse(now)
 	r.touch(now, s.learned)
 }
 

@@ -103,7 +103,7 @@ func (r *rivals) drawn(t *testing.T, picks int) map[string]int {
 			t.Fatal(step.Err)
 		}
 		counts[step.Endpoint.Name]++
-		r.Abandon(r.now, step.Attempt)
+		r.Settle(r.now, step.Attempt, route.Outcome{Kind: route.Unsent})
 	}
 	return counts
 }

@@ -37,17 +37,17 @@ func (r *Router) rate(p *pool, place int32) float64 {
 	}
 	o := p.roster
 	if o.ratedFor != r.overlay {
-		o.ratedFor, o.rate = r.overlay, mean(r.snapshot.static.rates, o.places)
+		o.ratedFor, o.rate = r.overlay, r.meanRate(o.places)
 	}
 	return o.rate
 }
 
-// mean is that of the rates of some places, 1 without any.
-func mean(rates []int64, places []int32) float64 {
+// meanRate is that of some places with a rate, but those that the fleet holds open; 1 without any.
+func (r *Router) meanRate(places []int32) float64 {
 	var sum, n int64
 	for _, place := range places {
-		if rates[place] > 0 {
-			sum += rates[place]
+		if rate := r.snapshot.static.rates[place]; rate > 0 && r.current[place].heldBy(allClasses) == 0 {
+			sum += rate
 			n++
 		}
 	}

@@ -21,10 +21,18 @@ func (r *Router) ration(now int64, s *static) {
 	}
 }
 
-// divide parts a quota into what tenants reserve and what is left.
+// divide parts a quota into what tenants reserve and what is left. One that the catalog does
+// not have limits nothing; what was spent of it is put aside until it is back.
 func (q *quota) divide(now int64, tabs []*tab) {
 	l := q.spec.limits()
 	was := q.parts
+	switch gone := q.spec.Name == ""; {
+	case gone && q.aside == nil:
+		q.aside = &aside{q.common, q.parts}
+	case !gone && q.aside != nil:
+		q.common.Resume(&q.aside.common)
+		was, q.aside = q.aside.parts, nil
+	}
 	q.parts = nil
 	for _, t := range tabs {
 		for i := range t.spec.Reservations {

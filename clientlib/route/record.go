@@ -42,6 +42,7 @@ type Record struct {
 	Attempt              uint8 // of its call, from 1
 	Drawn                uint8 // how many of the candidates count
 	Chosen               uint8 // which
+	Liking                     // of the one, where the strategy does
 	Candidates           [2]Drawn
 }
 
@@ -96,6 +97,7 @@ type choice struct {
 	refused uint32
 	misses  uint8
 	trials  [2]trial
+	liking  Liking
 }
 
 // trial is a candidate: where it is, and what its score is made of.
@@ -136,6 +138,9 @@ func (r *Router) Decision() Record {
 		Strategy: c.work.compiled.spec.Strategy, StrategyVersion: c.work.compiled.spec.Strategy.Version(),
 		Way: c.way, Attempt: uint8(c.call.attempts), Drawn: c.drawn, Chosen: c.chosen,
 	}
+	if d.Way == WayDrawn && d.Strategy.likes() {
+		d.Liking = c.liking
+	}
 	for i := range int(c.drawn) {
 		d.Candidates[i] = r.drawn(c, &c.trials[i])
 	}
@@ -143,18 +148,17 @@ func (r *Router) Decision() Record {
 }
 
 func (r *Router) drawn(c *choice, t *trial) Drawn {
-	l, a := r.current[t.place], r.measured(c.work, t.place)
-	d := Drawn{Endpoint: l.name, Inputs: t.Inputs, Samples: uint32(min(a.n, maxUint32))}
-	if a.n > 0 {
-		d.SampleAge = millis(c.now - a.at)
-	}
-	if l.word != nil {
-		d.RowAge = millis(c.now - l.word.at)
-	}
-	return d
+	l := r.current[t.place]
+	e := l.evidence(c.now, r.measured(c.work, t.place))
+	return Drawn{Endpoint: l.name, Inputs: t.Inputs, RowAge: millis(e.RowAge), SampleAge: millis(e.SampleAge), Samples: uint32(min(e.Samples, maxUint32))}
 }
 
 const maxUint32 = 1<<32 - 1
 
 // millis is an age in whole ms, at least 1: 0 is none.
-func millis(us int64) uint32 { return uint32(min(max(us/1000, 1), maxUint32)) }
+func millis(us int64) uint32 {
+	if us == Absent {
+		return 0
+	}
+	return uint32(min(max(us/1000, 1), maxUint32))
+}

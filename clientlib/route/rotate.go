@@ -43,9 +43,6 @@ func (r *Router) rotate(now int64, d *draws, p *pool, tier int, c *Call) int32 {
 	for range places {
 		place := places[turn.at]
 		turn.at = (turn.at + turn.stride) % len(places)
-		if r.states.shares[place] == 0 {
-			continue
-		}
 		if reason := r.gate(now, p, place, c); reason != Pass {
 			r.choice.refuse(reason)
 			continue

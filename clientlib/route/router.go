@@ -30,17 +30,19 @@ type Router struct {
 	current []*learned // by place: as the snapshot's facts
 	words   []*word    // by place: what current was told
 	states  states
-	works   map[string]*work
-	lately  [16]*work        // that were asked for
-	met     uint32           // endpoints
-	order   []*work          // by name
-	pools   int              // of all of them
-	holds   map[string]*hold // by credential
-	quotas  map[string]*quota
-	known   map[string]*tab   // of tenants by name, those that left lately too
-	tabs    []*tab            // by place: as the catalog's tenants
-	askedAt [priorities]int64 // the last call
-	need    need              // of the latest Next
+
+	minuteAt int64 // when the next look is due at what has gone on for long
+	works    map[string]*work
+	lately   [16]*work        // that were asked for
+	met      uint32           // endpoints
+	order    []*work          // by name
+	pools    int              // of all of them
+	holds    map[string]*hold // by credential
+	quotas   map[string]*quota
+	known    map[string]*tab   // of tenants by name, those that left lately too
+	tabs     []*tab            // by place: as the catalog's tenants
+	askedAt  [priorities]int64 // the last call
+	need     need              // of the latest Next
 
 	watched
 	flights
@@ -79,6 +81,7 @@ type work struct {
 	seated   *token   // of the static that the tallies are of
 	tallies  []*tally // by place; nil: not made yet
 	budget   budget
+	spill    spill
 	output   outputs
 }
 

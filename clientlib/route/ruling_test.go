@@ -89,7 +89,7 @@ func first[A, B any](a A, _ B) A { return a }
 // passing is the gates that end by themselves and take a tier down: all but the breaker's.
 func (m *model) passing(now int64, e *route.Endpoint) (a ruling) {
 	x := m.fate(e)
-	drained, forced := false, m.forced(now, e)
+	drained, forced := m.share(now, e) == 0, m.forced(now, e)
 	for _, o := range m.standing(now, e) {
 		drained = drained || o.Drain
 	}
@@ -219,7 +219,7 @@ func (m *model) panics(now int64, w *route.Workload, q *route.Request, larger in
 			open, s, certain := m.word(now, e, classesOf(q))
 			sure = sure && certain && a.must == a.may
 			all += m.share(now, e)
-			soft = soft || open && s && a.must == 0 && m.share(now, e) > 0
+			soft = soft || open && s && a.must == 0
 			if a.must == 0 && !open {
 				well += m.share(now, e)
 			}

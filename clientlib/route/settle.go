@@ -161,6 +161,15 @@ func (s *slot) answerTokens(o *Outcome) int64 {
 	return n
 }
 
+// read is how much of a prompt its endpoint read, as far as it can have.
+func (s *slot) read(o *Outcome) int64 {
+	n := tokens(o.Usage.Input)
+	if window := s.endpoint.ContextWindow; window > 0 {
+		n = min(n, window)
+	}
+	return n
+}
+
 // admit counts a first token that came.
 func (r *Router) admit(now int64, s *slot, ttft int64) {
 	pace := s.pace(ttft)

@@ -87,7 +87,7 @@ func TestSharesAreKept(t *testing.T) {
 		for _, v := range []struct {
 			strategy route.Strategy
 			fresh    func() uint32
-		}{{route.Weighted, rand.New(rand.NewPCG(1, 2)).Uint32}, {route.Weighted, counted()}, {route.P2C, counted()}} {
+		}{{route.Weighted, rand.New(rand.NewPCG(1, 2)).Uint32}, {route.Weighted, counted()}, {route.P2C, counted()}, {route.LatencyWeighted, counted()}} {
 			t.Run(fmt.Sprintf("%s/%v", c.rule, v.strategy), func(t *testing.T) {
 				r, want := sharing(t, v.strategy, c.shares, c.ramps)
 				counts := draw(t, r, len(want), v.fresh)

@@ -141,9 +141,6 @@ func (r *Router) explainShed(now int64, p *pool, c *Call) *ShedError {
 	}
 	for _, place := range p.places {
 		reason := r.gate(now, p, place, c)
-		if reason == Pass {
-			reason = ReasonDrained // by a share of 0
-		}
 		e.add(r.current[place].name, reason)
 		if at := r.retryAt(now, p, place, reason); at > 0 && (e.RetryAt == 0 || at < e.RetryAt) {
 			e.RetryAt = at
@@ -203,7 +200,7 @@ func (r *Router) retryAt(now int64, p *pool, place int32, reason Reason) int64 {
 	case ReasonTooSlow:
 		at = r.measured(p.work, place).at + staleLatency
 	case ReasonDrained:
-		at = l.facts.orders.drained
+		at = l.facts.orders.drainedTo(now)
 	case ReasonConcurrency:
 	default:
 		return 0

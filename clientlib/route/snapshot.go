@@ -30,6 +30,7 @@ type static struct {
 	index      map[string]int32 // of facts, by name
 	rates      []int64          // of facts: tokens a minute
 	workloads  map[string]*workload
+	town       town               // while compiling
 	tenants    map[string]*tenant // none: all are the default one
 	policies   []*tenant          // by policy; the first is none
 	narrows    []string           // what each policy says

@@ -68,7 +68,10 @@ func (l *learned) look(now int64) (s state, share, until int64) {
 		s |= l.trips()
 	}
 	s |= l.ramping(now, &until)
-	return s, l.share(now, &until), until
+	if share = l.share(now, &until); share == 0 {
+		s |= stateDrained
+	}
+	return s, share, until
 }
 
 // lasts is a bit as long as its time has not come.

@@ -27,7 +27,7 @@ func (s *stage) ask(a args) string {
 	case "endpoints":
 		out := ""
 		for _, e := range s.router.Endpoints(s.now, nil) {
-			out += fmt.Sprintf("%s in_flight %d ttft %s local %s fleet %s share %s\n", e.Name, e.InFlight, show(e.TTFT), e.Local, e.Fleet, number(e.Share))
+			out += fmt.Sprintf("%s in_flight %d ttft %s local %s fleet %s share %s%s\n", e.Name, e.InFlight, show(e.TTFT), e.Local, e.Fleet, number(e.Share), evidence(e.Evidence))
 		}
 		return out
 	}
@@ -128,17 +128,44 @@ func showRecord(d *route.Record) string {
 		v := &d.Candidates[i]
 		out += fmt.Sprintf("  %s samples %d aged %dms row %dms", v.Endpoint, v.Samples, v.SampleAge, v.RowAge)
 		if d.Drawn == 2 {
-			if d.Strategy == route.LeastTokens {
-				out += fmt.Sprintf(" tokens %v rate %v", v.Tokens, v.Rate)
-			} else {
+			if d.Strategy != route.LeastTokens {
 				out += fmt.Sprintf(" load %v time %v price %v share %v", v.Load, v.Time, v.Price, v.Share)
 			}
-			out += fmt.Sprintf(" score %v", d.Score(int(i)))
+			out += tokens(&v.Inputs) + fmt.Sprintf(" score %v", d.Score(int(i)))
 		}
-		out += "\n"
+		out += liking(d.Liking) + "\n"
 	}
 	if d.Drawn == 2 && d.Score(0) == d.Score(1) {
 		out += fmt.Sprintf("  tie %d\n", d.Tie)
+	}
+	return out
+}
+
+// tokens and liking are what only some strategies ask for.
+func tokens(in *route.Inputs) string {
+	if in.Rate == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" tokens %v rate %v", in.Tokens, in.Rate)
+}
+
+func liking(v route.Liking) (out string) {
+	if v.Factor > 0 {
+		out = fmt.Sprintf(" factor %v", v.Factor)
+	}
+	if v.Top > 0 {
+		out += fmt.Sprintf(" top %v", v.Top)
+	}
+	return out
+}
+
+// evidence is how old what is known of an endpoint is; what is not known is not told.
+func evidence(e route.Evidence) (out string) {
+	if e.Samples > 0 {
+		out = fmt.Sprintf(" samples %d aged %s", e.Samples, show(e.SampleAge))
+	}
+	if e.RowAge != route.Absent {
+		out += " row " + show(e.RowAge)
 	}
 	return out
 }
@@ -159,9 +186,12 @@ func (s *stage) explain(a args) string {
 	for _, c := range x.Candidates {
 		fmt.Fprintf(&out, "  %s %s %v", c.Tier, c.Endpoint, c.Reason)
 		if c.Reason == route.Pass {
-			fmt.Fprintf(&out, " share %s load %s ttft %s score %s", number(c.Share), number(c.Load), show(c.TTFT), number(c.Score))
+			fmt.Fprintf(&out, " load %v time %v price %v share %v%s score %v", c.Load, c.Time, c.Price, c.Share, tokens(&c.Inputs)+liking(c.Liking), c.Score)
 		}
-		out.WriteString("\n")
+		if c.ProbeDue {
+			out.WriteString(" probe due")
+		}
+		out.WriteString(evidence(c.Evidence) + "\n")
 	}
 	if x.Err != nil {
 		out.WriteString("fails: " + s.failure(x.Err) + "\n")

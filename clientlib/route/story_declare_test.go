@@ -27,6 +27,8 @@ func (s *stage) declare(a args) bool {
 		s.catalog.Overrides = nil
 	case "remove":
 		s.catalog.Endpoints = slices.DeleteFunc(s.catalog.Endpoints, func(e route.Endpoint) bool { return e.Name == a.word(1) })
+	case "unquota":
+		s.catalog.Quotas = slices.DeleteFunc(s.catalog.Quotas, func(q route.Quota) bool { return q.Name == a.word(1) })
 	case "unusable":
 		s.unusable[a.word(1)] = route.ReasonCredential
 		if a.is("unsupported") {
@@ -87,6 +89,9 @@ func (s *stage) endpoint(a args) route.Endpoint {
 	if v, ok := a.values["price"]; ok {
 		in, out, _ := strings.Cut(v, "/")
 		e.Price.Input, e.Price.Output = price(in), price(out)
+	}
+	if date, ok := a.values["retires"]; ok {
+		e.Retires = wallAt(date)
 	}
 	if a.is("weightless") {
 		e.Weight = route.Absent

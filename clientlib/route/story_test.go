@@ -207,7 +207,7 @@ func (s *stage) next(a args) string {
 }
 
 // spread picks so many times and tells how often each endpoint came. Every call is
-// abandoned at once, or held with "hold".
+// given back unsent, or held with "hold".
 func (s *stage) spread(a args) string {
 	counts := map[string]int{}
 	s.seed = uint32(a.int("seed", int64(s.seed)+1)) - 1
@@ -221,7 +221,7 @@ func (s *stage) spread(a args) string {
 		}
 		counts[step.Endpoint.Name]++
 		if !a.is("hold") {
-			s.router.Abandon(s.now, step.Attempt)
+			s.router.Settle(s.now, step.Attempt, route.Outcome{Kind: route.Unsent})
 		}
 	}
 	var names []string

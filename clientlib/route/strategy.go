@@ -15,6 +15,7 @@ func (r *Router) choose(now int64, d *draws, p *pool, c *Call) int32 {
 				continue
 			}
 			if at := r.balance(now, d, p, i, c); at != nowhere {
+				p.work.spill.count(i > p.first)
 				return at
 			}
 		}
@@ -33,8 +34,14 @@ func (r *Router) balance(now int64, d *draws, p *pool, tier int, c *Call) int32 
 		return r.choice.found(WayDrawn, r.rotate(now, d, p, tier, c))
 	case Hash:
 		return r.hashed(now, d, p, tier, c)
-	case Weighted, LatencyWeighted, QuotaAware:
+	case Weighted:
 		return r.choice.found(WayDrawn, r.fetch(now, d, p, tier, c, &t))
+	case LatencyWeighted, QuotaAware:
+		at := r.choice.found(WayDrawn, r.fetch(now, d, p, tier, c, &t))
+		if at != nowhere {
+			r.choice.liking = r.liked(now, p, tier, at)
+		}
+		return at
 	}
 	a := r.fetch(now, d, p, tier, c, &t)
 	if a == nowhere {
@@ -67,12 +74,15 @@ type tries struct{ left, declined int }
 // the members' shares and factors, if those were what stood in the way; else it is the first
 // from a random offset.
 func (r *Router) fetch(now int64, d *draws, p *pool, tier int, c *Call, t *tries) int32 {
-	table := p.table(tier)
+	table := r.table(now, p, tier)
 	for t.left > 0 && t.declined < maxDeclined && table.Len() > 0 {
 		at, flip := d.next(), d.next()
 		place := table.Pick(at, flip)
 		if reason := r.gate(now, p, place, c); reason != Pass {
 			r.choice.refuse(reason)
+			if reason.limits() {
+				r.current[place].strain.refuse(now)
+			}
 			t.left--
 		} else if takes(d, r.factor(now, p, tier, place)) {
 			t.left--
@@ -93,20 +103,20 @@ func (r *Router) fetch(now int64, d *draws, p *pool, tier int, c *Call, t *tries
 	offset := Index(d.next(), len(places))
 	for i := range places {
 		place := places[(offset+i)%len(places)]
-		if r.states.shares[place] > 0 && r.gate(now, p, place, c) == Pass {
+		if r.gate(now, p, place, c) == Pass {
 			return place
 		}
 	}
 	return nowhere
 }
 
-// exactly draws one of the members that pass every gate, by share × factor.
+// exactly draws one of the members that pass every gate, by weight × factor.
 func (r *Router) exactly(now int64, d *draws, p *pool, tier int, c *Call) int32 {
 	weight := func(place int32) float64 {
-		if r.states.shares[place] == 0 || r.gate(now, p, place, c) != Pass {
+		if r.gate(now, p, place, c) != Pass {
 			return 0
 		}
-		return float64(float64(r.states.shares[place]) * r.factor(now, p, tier, place))
+		return float64(r.weight(now, p, tier, place) * r.factor(now, p, tier, place))
 	}
 	sum, to := 0.0, 0.0
 	for _, place := range p.members(tier) {
@@ -127,11 +137,14 @@ func takes(d *draws, factor float64) bool {
 }
 
 // factor is how often a place that was drawn is taken: less while it ramps, so that tables
-// need not follow each step, and as the strategy likes it.
+// need not follow each step, and by what quota_aware sees of its quotas.
 func (r *Router) factor(now int64, p *pool, tier int, place int32) float64 {
 	f := r.ramped(now, p, tier, place)
-	if s := p.work.compiled.spec.Strategy; s == LatencyWeighted || s == QuotaAware {
-		f = float64(f * r.liked(now, p, tier, place))
+	if p.work.compiled.spec.Strategy != QuotaAware {
+		return f
+	}
+	if v := r.unspent(now, p, tier, place); v.Factor < v.Top {
+		f = float64(f * (v.Factor / v.Top))
 	}
 	return f
 }

@@ -153,7 +153,7 @@ func (r *Router) pays(now int64, p *pool, place int32, c *Call) Reason {
 func (r *Router) cheapest(now int64, p *pool, c *Call) money.Nano {
 	least := money.Nano(forever)
 	for _, place := range p.places {
-		if r.states.shares[place] > 0 && r.passes(now, p, place, c) == Pass {
+		if r.passes(now, p, place, c) == Pass {
 			least = min(least, r.need.price(r.current[place].facts.endpoint))
 		}
 	}
@@ -225,13 +225,11 @@ func (s *slot) used(o *Outcome) limit.Use {
 	case o.Kind == Unsent:
 		return limit.Use{}
 	case o.HasUsage:
-		return limit.Request(tokens(o.Usage.Input), tokens(o.Usage.Output))
+		return limit.Request(s.read(o), s.answerTokens(o))
 	case s.firstAt > 0 || o.Kind == Served || o.Kind == Invalid:
 		return s.reserved()
-	case o.Kind == Cancelled || o.Kind == TimedOut:
+	case o.Kind == Cancelled || o.Kind == TimedOut || o.Kind == Abandoned:
 		return limit.Request(s.input, 0)
-	case o.Kind == Abandoned:
-		return limit.Use{}
 	}
 	return limit.Request(0, 0) // it refused, and counted the request
 }

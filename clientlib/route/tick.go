@@ -33,6 +33,7 @@ func (r *Router) Tick(now int64) (next int64) {
 	})
 	r.listen(now)
 	r.pass(now)
+	r.endure(now)
 	for _, w := range r.order {
 		for _, p := range w.list {
 			if p.token == r.snapshot.static.token && now >= p.dueAt && p.restless() {

@@ -23,6 +23,7 @@ type tier struct {
 	eligible float64 // part of its share, 0 to 1
 	sparse   bool    // more than a quarter is not: draws come from those that are
 	thin     deck    // of those, when sparse
+	favour   favour  // what the thin deck is of, by weights
 	top      float64 // the largest factor of a ramp, when all ramp; else 1
 	weight   int64   // of the shares, what is eligible
 	turn     rotation
@@ -47,7 +48,7 @@ func (r *Router) refresh(now int64, p *pool) {
 		switch {
 		case bits&refused == 0:
 			strict += share
-		case bits&hard == 0 && share > 0:
+		case bits&hard == 0:
 			soft = true
 		}
 	}
@@ -94,7 +95,7 @@ func (r *Router) weigh(now int64, p *pool, i int) {
 	for _, place := range p.places[t.from:t.to] {
 		share, bits := r.states.shares[place], r.states.bits[place]
 		total += share
-		if share > 0 && bits&p.mask == 0 {
+		if bits&p.mask == 0 {
 			eligible += share
 			top = max(top, r.ramp(now, place, bits, p.ask.classes))
 		}
@@ -110,16 +111,21 @@ func (r *Router) weigh(now int64, p *pool, i int) {
 		r.event(Event{Kind: either(was, EventTierUp, EventTierDown), At: now, Workload: p.work.compiled.spec.Name, Name: t.name})
 	}
 	t.sparse = 4*(total-eligible) > total // decision-core.md, What it is given: > 25 %
-	if t.sparse {
+	switch {
+	case p.work.compiled.spec.Strategy == LatencyWeighted: // who draws deals
+	case t.sparse:
 		r.deal(&t.thin, p.places[t.from:t.to], p.mask)
-	} else {
+	default:
 		r.deal(&p.decks[i], p.places[t.from:t.to], 0)
 	}
 }
 
 // table is what the tier's members are drawn from.
-func (p *pool) table(i int) *Alias {
-	if p.tiers[i].sparse {
+func (r *Router) table(now int64, p *pool, i int) *Alias {
+	switch {
+	case p.work.compiled.spec.Strategy == LatencyWeighted:
+		return r.favoured(now, p, i)
+	case p.tiers[i].sparse:
 		return &p.tiers[i].thin.table
 	}
 	return &p.decks[i].table

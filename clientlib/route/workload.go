@@ -25,6 +25,7 @@ func (s *static) compileWorkloads(prev *static, f *faults) {
 		f.unique("workloads", seen, w.Name)
 		s.workloads[w.Name] = compileWorkload(prev, s, w, f)
 	}
+	s.town = nil
 }
 
 // compileWorkload returns what prev made of the same workload; prev is nil when that was

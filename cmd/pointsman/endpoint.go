@@ -21,7 +21,7 @@ func newEndpointList(e *env) *cobra.Command {
 		Use:   "list",
 		Short: "List endpoints with what the fleet knows of them",
 		Long: `Lists endpoints. SPEED is relative to the pool (1: as fast as it), IN FLIGHT the fleet's requests, NODES how many use
-it, AGE how old that knowledge is.`,
+it, AGE how old that knowledge is: what is stale counts for no load and no speed.`,
 		Example: "  pointsman endpoint list",
 		Args:    takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -156,10 +156,15 @@ func inFlight(row *pb.FleetEndpoint) string {
 	return fmt.Sprint(sum)
 }
 
+const staleUs = 30_000_000 // protocol.md, rule 1
+
 // age is nothing where nothing is known.
 func age(row *pb.FleetEndpoint, us int64) string {
-	if row == nil {
+	switch {
+	case row == nil:
 		return ""
+	case us >= staleUs:
+		return span(us) + ", stale"
 	}
 	return span(us)
 }

@@ -16,7 +16,7 @@ func newExplain(e *env) *cobra.Command {
 		Short: "Show where a request would go, and why not elsewhere",
 		Long: `Runs the decision core over what is served now and shows every candidate of a request: the gate that refuses it, or
 how often it would be drawn and its score (the lower one wins). It knows what the fleet knows; what one process has
-learned by itself is not in it.`,
+learned by itself, or spent of quotas, caps and budgets, is not in it.`,
 		Example:           `  pointsman explain support-chat -tenant acme -needs tools,json_schema -input 1200 -max-output 400`,
 		Args:              takes(1, 1),
 		ValidArgsFunction: e.completeWorkloads,

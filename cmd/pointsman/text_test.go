@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -35,6 +36,13 @@ func TestASpanHasTwoFiguresThatMatter(t *testing.T) {
 		if got := span(us); got != want {
 			t.Errorf("%d: %q, want %q", us, got, want)
 		}
+	}
+}
+
+func TestAnOldRowIsShownAsStale(t *testing.T) {
+	row := &pb.FleetEndpoint{}
+	if got := []string{age(nil, 0), age(row, 29_999_000), age(row, 41_000_000)}; !slices.Equal(got, []string{"", "30s", "41s, stale"}) {
+		t.Errorf("%q", got)
 	}
 }
 

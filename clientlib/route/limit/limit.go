@@ -156,6 +156,17 @@ func (q *Quota) Set(now int64, l Limits) {
 	}
 }
 
+// Resume takes over what was spent of it at an earlier time, and stays cooled as it is. What was
+// reserved then is not waited for.
+func (q *Quota) Resume(was *Quota) {
+	own, eases := q.cooldown, q.marks&easing
+	*q = *was
+	q.cooldown, q.marks = own, q.marks&^easing|eases
+	for i := range q.at {
+		q.at[i].reserved = 0
+	}
+}
+
 // inherit keeps the lease and the window of a dimension that stays.
 func (q *Quota) inherit(i uint8, was *Quota, k int, windowed bool) {
 	if was.more == nil || q.more == nil {

@@ -62,6 +62,11 @@ func TestEveryChangedDigitIsFound(t *testing.T) {
 		},
 		"stories/shares.txt":     {`(?m)^b 820(\d)$`},
 		"stories/strategies.txt": {`score 1\.006666666666666(\d)\n`},
+		"stories/strategy-latency_weighted.txt": {
+			`(?m)^a 300(\d)$`,
+			`(?m)^b 100(\d)$`,
+		},
+		"stories/strategy-quota_aware.txt": {`(?m)^d 81(\d)$`},
 		"stories/records.txt": {
 			`(?m)^  a .* load 0 time 300000 price 60000 share 0 score 36000(\d)$`,
 			`(?m)^  b .* load 0 time 300000 price 16800(\d) share 0 score 468000$`,

@@ -1,9 +1,9 @@
-"""Scores of the stories, put together again from what explain and record print of candidates; and how
-often a weighted draw takes each endpoint."""
+"""Scores of the stories, put together again from what explain and record print of candidates."""
 
 import re
 
 import arithmetic
+import spreads
 
 
 def p2c(c):
@@ -25,28 +25,37 @@ def weighted_least_latency(c):
 SCORES = {"p2c": p2c, "least_loaded": least_loaded, "least_tokens": least_tokens, "weighted_least_latency": weighted_least_latency}
 
 
-def scored(strategy, printed, plain):
-    """(what is said, what it is) of a candidate's score, if all that it is made of is printed."""
-    inputs = {name: float(value) for name, value in printed.items() if re.fullmatch(r"[0-9.e+-]+", value)}
+def scored(strategy, printed):
+    """(what is said, what it is) of a candidate's score, if there is one."""
     try:
-        return printed["score"], shortest(SCORES[strategy](inputs), plain)
+        return printed["score"], shortest(SCORES[strategy](numbers(printed)))
     except KeyError:
         return None
 
 
+def score(strategy, printed):
+    """A candidate's score, or None: the strategy has none."""
+    return SCORES[strategy](numbers(printed)) if strategy in SCORES else None
+
+
+def numbers(printed):
+    return {name: float(value) for name, value in printed.items() if re.fullmatch(r"[0-9.e+-]+", value)}
+
+
 def scores(lines):
-    """Every score of every explain and record, the choice of every record, and plain spreads."""
-    yield from spreads(lines)
+    """Every score of every explain and record, the choice of every record, and how draws spread."""
     strategies = {}
     for number, block in blocks(lines):
         questions, answers = parted(block)
         asked = follow(questions, "ok" in answers, strategies)
         first = number + len(block) - len(answers)
         for offset, strategy, printed in explained(answers, asked):
-            found = scored(strategy, printed, 6)
+            found = scored(strategy, printed)
             if found:
                 yield first + offset, *found
         for offset, says, is_ in recorded(answers):
+            yield first + offset, says, is_
+        for offset, says, is_ in spreads.spreads(questions, answers, strategies, score):
             yield first + offset, says, is_
 
 
@@ -104,7 +113,7 @@ def recorded(answers):
         found, names = [], []
         for at in (offset + 1, offset + 2):
             name, *words = answers[at].split() if at < len(answers) else [""]
-            found.append(scored(strategy, dict(zip(words[::2], words[1::2])), 21))
+            found.append(scored(strategy, dict(zip(words[::2], words[1::2]))))
             names.append(name)
         if None in found:
             continue  # it was not found by scores
@@ -124,48 +133,9 @@ def drawn(seed, tie):
     return next((u for u in (arithmetic.draw(seed, k) for k in range(64)) if u == tie), "no draw of its seed")
 
 
-PLAIN = {"endpoint", "workload", "apply", "spread", "pick", "explain", "remove"}
-
-
-def spreads(lines):
-    """Spreads by weights, as long as nothing but weights says how often an endpoint is drawn."""
-    weights, workloads = {}, {}
-    for number, block in blocks(lines):
-        questions, answers = parted([line for line in block if not line.startswith("#")])
-        wanted = []
-        for line in questions:
-            command, *words = line.split()
-            if command not in PLAIN:
-                return
-            given = dict(word.split("=", 1) for word in words if "=" in word)
-            if command == "endpoint":
-                weights[words[0]] = int(given.get("weight", 100)) if set(given) <= {"weight"} else None
-            elif command == "workload":
-                workloads[words[0]] = given
-            elif command == "spread":
-                wanted += spread(workloads[words[0]], weights, given)
-        counted = [(at, line) for at, line in enumerate(answers) if re.fullmatch(r"\S+ \d+", line)]
-        if None not in wanted:
-            for (at, says), is_ in zip(counted, wanted):
-                yield number + len(block) - len(answers) + at, says, is_
-
-
-def spread(workload, weights, given):
-    """How often each endpoint is drawn: draw 0 is the call's hash, 1 the column, 2 the coin."""
-    names = sorted(workload["tiers"].partition(":")[2].split(","))
-    plain = set(workload) == {"tiers", "strategy"} and set(given) == {"n", "seed"} and ";" not in workload["tiers"]
-    if not plain or workload["strategy"] != "weighted" or None in [weights[name] for name in names]:
-        return [None]
-    table, counts = arithmetic.alias([float(weights[name]) for name in names]), dict.fromkeys(names, 0)
-    for seed in range(int(given["seed"]), int(given["seed"]) + int(given["n"])):
-        own, coin, other = table[arithmetic.index(arithmetic.draw(seed, 1), len(table))]
-        counts[names[own if arithmetic.draw(seed, 2) < coin else other]] += 1
-    return ["%s %d" % (name, counts[name]) for name in names if counts[name]]
-
-
-def shortest(x, plain):
+def shortest(x):
     """The shortest decimal that reads back as x, which is not below 0, as Go writes it: with an
-    exponent from plain digits before the point on, and below 0.0001."""
+    exponent from 7 digits before the point on, and below 0.0001."""
     mantissa, _, exponent = repr(x).partition("e")
     whole, _, fraction = mantissa.partition(".")
     digits = (whole + fraction).lstrip("0")
@@ -173,7 +143,7 @@ def shortest(x, plain):
     digits = digits.rstrip("0")
     if not digits:
         return "0"
-    if not -4 <= point - 1 < plain:
+    if not -4 <= point - 1 < 6:
         return "%s%se%+03d" % (digits[0], "." * (len(digits) > 1) + digits[1:], point - 1)
     if point <= 0:
         return "0." + "0" * -point + digits
