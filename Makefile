@@ -31,7 +31,9 @@ e2e: ## Run the end-to-end tests with real processes
 	$(GO) test -count=1 -timeout 10m -tags e2e ./test/e2e/...
 
 .PHONY: vectors
-vectors: ## Compute the vectors a second time, in Python
+vectors: ## Run the vectors without and with fused instructions, and compute them a second time, in Python
+	GOAMD64=v1 $(GO) test -count=1 -run 'Stories|Vectors' ./clientlib/route/...
+	GOAMD64=v3 $(GO) test -count=1 -run 'Stories|Vectors' ./clientlib/route/...
 	python3 test/vectors/check/check.py
 
 .PHONY: bite

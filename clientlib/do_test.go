@@ -47,6 +47,20 @@ func TestDoGoesOnUntilOneIsServed(t *testing.T) {
 	}
 }
 
+func TestEveryAttemptIsToldWithADecisionThatReplays(t *testing.T) {
+	k := &keeping{}
+	r := setUp(t, func(_ *rig, _ *route.Catalog, config *clientlib.Config) { config.Observer = k })
+	_, _ = clientlib.Do(t.Context(), r.Workload("chat"), clientlib.Request{}, where(map[string]error{"a": errBroken}))
+	if len(k.attempts) != 2 {
+		t.Fatalf("%d attempts, want 2", len(k.attempts))
+	}
+	for i, a := range k.attempts {
+		if again, err := route.Replay(&a.Decision); err != nil || again != a.Endpoint || int(a.Decision.Attempt) != i+1 {
+			t.Errorf("attempt %d at %s: %q, %v: %+v", i+1, a.Endpoint, again, err, a.Decision)
+		}
+	}
+}
+
 func TestDoSaysWhyNoOtherAttemptFollowed(t *testing.T) {
 	r := setUp(t)
 	got, err := clientlib.Do(t.Context(), r.Workload("chat"), clientlib.Request{}, where(map[string]error{"a": errors.New("first"), "b": errBroken}))

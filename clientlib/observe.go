@@ -26,7 +26,8 @@ type AttemptInfo struct {
 	FirstToken, Total          time.Duration // FirstToken 0: none was seen
 	Outcome                    Outcome
 	Cost                       money.Nano
-	RequestID                  string // the provider's own, if it gave one
+	Decision                   route.Record // how the endpoint was chosen: route.Replay chooses it again
+	RequestID                  string       // the provider's own, if it gave one
 }
 
 // Phase says how far the attempt came; Outcome.Domain whose doing it was.
@@ -39,7 +40,7 @@ type Event struct {
 	Endpoint string
 	Class    string // of requests, of a breaker
 	Workload string
-	Name     string // of the credential, quota, tier, source or parent
+	Name     string // of the credential, quota, tier, tenant, source or parent
 	Reason   string
 	Until    time.Time
 	Count    int // of dropped events

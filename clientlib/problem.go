@@ -32,6 +32,8 @@ func (c *Client) refusal(err error) *problem {
 		p.status, p.code = http.StatusNotFound, "model_not_found"
 	case errors.Is(err, ErrUnusable):
 		p.code = "workload_unusable"
+	case errors.Is(err, ErrRequest):
+		p.status, p.code = http.StatusBadRequest, "bad_request"
 	case errors.As(err, &shed):
 		p.status, p.code = shedStatus(shed.Kind)
 		p.counts = shedCounts(shed)

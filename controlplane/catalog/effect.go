@@ -25,8 +25,13 @@ var notRun = []struct {
 	{"instances", func(s *set) string {
 		return first("endpoint.", ".instances", s.endpoints, func(e *pb.Endpoint) bool { return e.Instances != nil })
 	}},
-	{"capacity", func(s *set) string {
-		return first("endpoint.", ".capacity", s.endpoints, func(e *pb.Endpoint) bool { return e.Capacity != nil })
+	{"refill", func(s *set) string {
+		return first("quota.", ".refill", s.quotas, func(q *pb.Quota) bool { return q.Refill == pb.Refill_REFILL_FIXED })
+	}},
+	{"slots and prefill_tps of capacity", func(s *set) string {
+		return first("endpoint.", ".capacity", s.endpoints, func(e *pb.Endpoint) bool {
+			return e.Capacity.GetSlots() != 0 || e.Capacity.GetPrefillTps() != 0
+		})
 	}},
 	{"metrics", func(s *set) string {
 		return first("endpoint.", ".metrics", s.endpoints, func(e *pb.Endpoint) bool { return e.Metrics != "" })

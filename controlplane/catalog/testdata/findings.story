@@ -809,9 +809,10 @@ endpoint "g" {
   adapters  = ["openai.responses"]
   instances = ["a:1", "b:2"]
   metrics   = "vllm"
-  capacity { slots = 1 }
+  capacity { tpot = "18ms" } # which is run
 }
 endpoint "h" {
+  capacity { slots = 1 }
   provider    = provider.a
   apis        = ["http"]
   concurrency = 1
@@ -820,6 +821,7 @@ endpoint "h" {
 provider "a" { dialect = "http" }
 quota "q" {
   requests_per_minute = 1
+  refill              = "fixed"
   on_cutoff           = "hold"
 }
 workload "w" {
@@ -858,16 +860,17 @@ tenant "t" {
 a.hcl:6:15: warning: adapters: not run by this version (it is checked and stored, and has no effect yet) @endpoint.g.adapters
 a.hcl:7:15: warning: instances: not run by this version (it is checked and stored, and has no effect yet) @endpoint.g.instances
 a.hcl:8:15: warning: metrics: not run by this version (it is checked and stored, and has no effect yet) @endpoint.g.metrics
-a.hcl:9:3: warning: capacity: not run by this version (it is checked and stored, and has no effect yet) @endpoint.g.capacity
-a.hcl:17:26: warning: dialect "http" is not spoken by this version's libraries (its endpoints are out by the gate unsupported) @provider.a.dialect
-a.hcl:18:1: warning: quotas, caps and budgets bind each process alone in this version (so many processes take so many times as much: write each one's part) @quota.q
-a.hcl:20:25: warning: on_cutoff: not run by this version (it is checked and stored, and has no effect yet) @quota.q.on_cutoff
-a.hcl:24:3: warning: workload "w" is unusable to this version's libraries: strategy "predictive" is not known (every call of it will fail) @workload.w.balance.predictive
-a.hcl:25:3: warning: guard: not run by this version (it is checked and stored, and has no effect yet) @workload.w.guard
-a.hcl:32:3: warning: workload "x" is unusable to this version's libraries: strategy "cost_tiered" is not known (every call of it will fail) @workload.x.balance.cost_tiered
-a.hcl:39:3: warning: workload "y" is unusable to this version's libraries: affinity by rule "score" is not known (every call of it will fail) @workload.y.affinity
-a.hcl:42:1: warning: tool: not run by this version (it is checked and stored, and has no effect yet) @tool.t
-a.hcl:48:16: warning: identities: not run by this version (it is checked and stored, and has no effect yet) @tenant.t.identities
+a.hcl:12:3: warning: slots and prefill_tps of capacity: not run by this version (it is checked and stored, and has no effect yet) @endpoint.h.capacity
+a.hcl:18:26: warning: dialect "http" is not spoken by this version's libraries (its endpoints are out by the gate unsupported) @provider.a.dialect
+a.hcl:19:1: warning: quotas, caps and budgets bind each process alone in this version (so many processes take so many times as much: write each one's part) @quota.q
+a.hcl:21:25: warning: refill: not run by this version (it is checked and stored, and has no effect yet) @quota.q.refill
+a.hcl:22:25: warning: on_cutoff: not run by this version (it is checked and stored, and has no effect yet) @quota.q.on_cutoff
+a.hcl:26:3: warning: workload "w" is unusable to this version's libraries: strategy "predictive" is not known (every call of it will fail) @workload.w.balance.predictive
+a.hcl:27:3: warning: guard: not run by this version (it is checked and stored, and has no effect yet) @workload.w.guard
+a.hcl:34:3: warning: workload "x" is unusable to this version's libraries: strategy "cost_tiered" is not known (every call of it will fail) @workload.x.balance.cost_tiered
+a.hcl:41:3: warning: workload "y" is unusable to this version's libraries: affinity by rule "score" is not known (every call of it will fail) @workload.y.affinity
+a.hcl:44:1: warning: tool: not run by this version (it is checked and stored, and has no effect yet) @tool.t
+a.hcl:50:16: warning: identities: not run by this version (it is checked and stored, and has no effect yet) @tenant.t.identities
 
 # What does not parse is reported with its place, and nothing that would follow from it.
 validate

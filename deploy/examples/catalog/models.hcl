@@ -4,7 +4,7 @@ model "gpt-41" {
   capabilities      = ["chat", "stream", "tools", "json_schema", "vision"]
   context_window    = 1047576 # tokens, input and output together
   max_output_tokens = 32768
-  retires           = "2027-04-14" # validate warns 60 days before
+  retires           = "2027-04-14" # out from then on; validate warns 60 days before
   price {                          # USD per million tokens, exact decimals
     input        = "2.00"
     cached_input = "0.50"

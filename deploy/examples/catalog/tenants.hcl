@@ -11,7 +11,7 @@ tenant "acme" {
   }
   budget {
     usd          = "250.00"
-    per          = "day" # day | month, UTC; survives restarts
+    per          = "day" # day | month, UTC
     warn         = 0.8
     on_exhausted = "shed" # shed | cheapest
   }

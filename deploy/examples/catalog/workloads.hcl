@@ -26,10 +26,10 @@ workload "support-chat" {
   affinity {
     on    = "prefix" # prefix | session | tenant
     rule  = "median" # score | median
-    slack = 2.5      # score: 1.25
+    slack = 2.5      # of the pool's median, at which home is left; score: 1.25
   }
   on_filter   = "return" # return | another: a content filter's refusal
-  escalate_on = []       # quality, context: one band or tier further, once
+  escalate_on = []       # quality, context: one tier further, once
   guard {                # what aborts a canary of this workload
     success_drop = 0.02
     shed_rise    = 0.02
