@@ -40,11 +40,16 @@ type flight struct {
 // take is the attempt of a step that says Send.
 func (c *Client) take(call *call, s route.Step, now int64) *flight {
 	call.attempts++
+	if call.tried == "" {
+		call.tried = s.Endpoint.Name
+	} else {
+		call.tried += "," + s.Endpoint.Name
+	}
 	return &flight{
 		client: c, core: s.Attempt, call: call, endpoint: s.Endpoint, api: call.request.API, stall: call.request.Stream, began: now,
 		info: AttemptInfo{
 			Workload: call.workload, Tenant: call.request.Tenant, Endpoint: s.Endpoint.Name, Catalog: c.Version(),
-			Number: call.attempts, Probe: s.Probe, Started: c.clock.wall(now),
+			Number: call.attempts, Probe: s.Probe, Started: c.clock.wall(now), Decision: call.decision,
 		},
 	}
 }
@@ -128,7 +133,7 @@ func (a Attempt) Settle(o Outcome) {
 	urgent := c.router.Urgent() && !c.urged
 	c.urged = c.urged || urgent
 	c.mu.Unlock()
-	c.handOver(held)
+	c.handOver(held, a.f.call.request.tenant())
 	a.f.over(settled, now, o)
 	if urgent {
 		c.urge()
@@ -145,7 +150,7 @@ func (a Attempt) Abandon() {
 	c.mu.Lock()
 	abandoned := c.router.Abandon(now, a.f.core)
 	c.mu.Unlock()
-	c.handOver(held)
+	c.handOver(held, a.f.call.request.tenant())
 	a.f.over(abandoned, now, Outcome{})
 }
 

@@ -42,6 +42,7 @@ var (
 	ErrEnded           = route.ErrEnded           // no further attempt: see *EndError
 	ErrUnknownWorkload = route.ErrUnknownWorkload // the catalog has no such workload
 	ErrUnusable        = route.ErrUnusable        // this library cannot route it
+	ErrRequest         = route.ErrRequest         // a number of it cannot be
 )
 
 // Request is what a call needs. The zero value is a plain call of unknown size.
@@ -81,6 +82,8 @@ type call struct {
 	request  Request
 	began    int64 // µs
 	attempts int
+	tried    string       // endpoints
+	decision route.Record // of the latest attempt, when somebody observes
 }
 
 func (c *Client) begin(workload string, r Request, deadline int64) *call {

@@ -82,6 +82,13 @@ func (c *Client) Endpoints() []route.EndpointState {
 	return c.router.Endpoints(c.clock.now(), nil)
 }
 
+// Quotas says what this process has left of each limit that the catalog declares.
+func (c *Client) Quotas() []route.QuotaState {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.router.Quotas(c.clock.now(), nil)
+}
+
 // Explain says why a request would, or would not, go where it does, now. It changes nothing.
 func (c *Client) Explain(workload string, r Request) route.Explanation {
 	c.mu.Lock()
@@ -101,14 +108,18 @@ func (c *Client) apply(s *route.Snapshot) {
 	c.router.Apply(c.clock.now(), s)
 	c.view.Store(v)
 	c.mu.Unlock()
-	c.handOver(false)
+	c.reconsider()
 }
 
 // step decides a call's next step.
 func (c *Client) step(call *call) route.Step {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.router.Next(c.clock.now(), rand.Uint32(), &call.core)
+	s := c.router.Next(c.clock.now(), rand.Uint32(), &call.core)
+	if s.Kind == route.Send && c.observer != nil {
+		call.decision = c.router.Decision()
+	}
+	return s
 }
 
 // urge has the loop look at what is urgent. It never waits.

@@ -83,8 +83,12 @@ func (b *liveBody) Read(p []byte) (int, error) {
 // Close ends the stream; the endpoint learns it by the connection. Before the end mark
 // that is the caller's cancelling.
 func (b *liveBody) Close() error {
-	b.settle(b.outcome(Cancelled))
 	b.end(http.ErrBodyReadAfterClose)
+	b.settling.Do(func() {
+		o := b.outcome(Cancelled)
+		b.cut() // before anybody else is sent there
+		b.settled = b.exchange.settle(o)
+	})
 	b.done()
 	return nil
 }
@@ -93,10 +97,15 @@ func (b *liveBody) Close() error {
 func (b *liveBody) done() {
 	b.closing.Do(func() {
 		b.drain()
-		b.forget()
-		b.exchange.watch.release()
-		_ = b.source.Close() // of a body that is read, or given up
+		b.cut()
 	})
+}
+
+// cut gives up what there is of the answer.
+func (b *liveBody) cut() {
+	b.forget()
+	b.exchange.watch.release()
+	_ = b.source.Close() // of a body that is read, or given up
 }
 
 // advance waits for the next event. Only waiting counts as a stall, and only data ends

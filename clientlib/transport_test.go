@@ -385,6 +385,7 @@ func TestWhatCannotBeServedSaysWhy(t *testing.T) {
 		{"an unknown workload", `{"model":"nope"}`, none, nil, 404, "model_not_found"},
 		{"no workload", `{}`, none, nil, 404, "model_not_found"},
 		{"no JSON", `oops`, none, nil, 400, "invalid_body"},
+		{"an absurd number", `{"model":"chat","max_tokens":9000000000000}`, none, nil, 400, "bad_request"},
 		{"a tenant that may not", plain, tenants, []string{"X-Pointsman-Tenant", "poor"}, 403, "shed_tenant"},
 		{"a tenant that may", plain, tenants, []string{"X-Pointsman-Tenant", "acme"}, 200, ""},
 		{"all drained", plain, drained, nil, 503, ""},
@@ -412,7 +413,7 @@ func TestWhatCannotBeServedSaysWhy(t *testing.T) {
 
 func TestALimitedPoolSaysWhenToComeBack(t *testing.T) {
 	r := setUp(t)
-	r.a.Always(clienttest.Fail(429, "rate_limit_exceeded", "Retry-After", "30"))
+	r.a.Always(clienttest.Fail(429, "rate_limit_exceeded", "Retry-After", "45"))
 	r.b.Always(clienttest.Fail(429, "rate_limit_exceeded", "Retry-After", "60"))
 	resp, body, err := r.answer(plain)
 	if err != nil || resp.StatusCode != 429 || code(t, body) != "rate_limit_exceeded" {
@@ -422,7 +423,7 @@ func TestALimitedPoolSaysWhenToComeBack(t *testing.T) {
 	if err != nil || resp.StatusCode != 429 || code(t, body) != "shed_limited" || !strings.Contains(body, `"quota_cooldown":2`) {
 		t.Errorf("%d %s %v", resp.StatusCode, body, err)
 	}
-	if after, err := strconv.Atoi(resp.Header.Get("Retry-After")); err != nil || after < 30 || after > 60 {
+	if after, err := strconv.Atoi(resp.Header.Get("Retry-After")); err != nil || after < 40 || after > 60 {
 		t.Errorf("Retry-After %v", resp.Header)
 	}
 	r.decided("a limited", "b limited")

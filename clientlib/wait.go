@@ -19,7 +19,7 @@ import (
 const (
 	defaultQueue     = 1024
 	defaultQueueWait = 30 * time.Second
-	looks            = 16          // calls of a priority that cannot go end a round for it, but
+	looks            = 2           // calls of a kind that cannot go end a round for it, but
 	sweepEvery       = time.Second // every so often it looks at all
 )
 
@@ -35,7 +35,8 @@ type waiting struct {
 	mu      sync.Mutex // guards what follows
 	queue   queue
 	sweepAt int64       // µs
-	timer   *time.Timer // to the next round that time alone asks for; nil: nobody has waited
+	dueAt   int64       // of the next round that time alone asks for, µs
+	timer   *time.Timer // to it; nil: nobody has waited
 }
 
 func newWaiting(c Config) *waiting {
@@ -163,10 +164,11 @@ func (c *Client) enter(call *call, deadline int64) (*waiter, route.Step) {
 	}
 	if q.queue.count == 0 {
 		q.sweepAt = now + sweepEvery.Microseconds()
+		q.dueAt = q.sweepAt
 	}
-	q.queue.add(w, t.priorities[w.ask.tenant])
+	q.queue.add(w)
 	if l == nil {
-		q.queue.lanes[w.ask].retryAt = shed.RetryAt
+		q.due(now, shed.RetryAt)
 	}
 	if q.queue.count > q.most {
 		last := q.queue.last()
@@ -196,25 +198,36 @@ func (q *waiting) hold() bool {
 	return true
 }
 
-// handOver makes a round after an attempt has ended.
-func (c *Client) handOver(held bool) {
-	if held || c.waiting.hold() {
-		defer c.waiting.mu.Unlock()
+// handOver makes a round after an attempt of a tenant has ended.
+func (c *Client) handOver(held bool, tenant string) {
+	q := c.waiting
+	if held || q.hold() {
+		defer q.mu.Unlock()
+		q.queue.uncap(tenant)
 		c.serve()
 	}
 }
 
-// serve is a round: whoever can go is handed a step, in order, until so many of each
-// priority could not: the core keeps a little for the lowest. It is called with the queue
-// locked.
+// reconsider looks at all who wait, after a catalog has come.
+func (c *Client) reconsider() {
+	q := c.waiting
+	if q.hold() {
+		defer q.mu.Unlock()
+		q.sweepAt = 0
+		c.serve()
+	}
+}
+
+// serve is a round: whoever can go is handed a step, in order, until so many of each kind
+// could not. It is called with the queue locked.
 func (c *Client) serve() {
 	q, now := c.waiting, c.clock.now()
 	most := looks
 	if now >= q.sweepAt {
 		most, q.sweepAt = math.MaxInt, now+sweepEvery.Microseconds()
 	}
-	q.queue.begin()
-	for w := q.queue.next(most); w != nil; w = q.queue.next(most) {
+	q.dueAt = min(q.sweepAt, q.queue.begin(now, most))
+	for w := q.queue.next(); w != nil; w = q.queue.next() {
 		if now >= w.end { // its own timer is about to say so
 			q.queue.hand(w, route.Step{Err: w.err})
 			continue
@@ -226,10 +239,22 @@ func (c *Client) serve() {
 			continue
 		}
 		w.err = s.Err
-		q.queue.refuse(w, shed.RetryAt)
+		q.due(now, shed.RetryAt)
+		capped := int64(0)
+		if shed.Counts[route.ReasonTenantCap] > 0 {
+			capped = shed.RetryAt
+		}
+		q.queue.refuse(w, capped)
 	}
 	q.resize()
 	c.schedule(now)
+}
+
+// due has the next round not be later than that; 0 says nothing.
+func (q *waiting) due(now, at int64) {
+	if at > now {
+		q.dueAt = min(q.dueAt, at)
+	}
 }
 
 // schedule sets the timer to when time alone may let somebody go. It is called with the queue
@@ -242,15 +267,9 @@ func (c *Client) schedule(now int64) {
 		}
 		return
 	}
-	due := q.sweepAt
-	for _, l := range q.queue.lanes {
-		if l.retryAt > now {
-			due = min(due, l.retryAt)
-		}
-	}
-	after := max(microseconds(due-now), minWait)
+	after := max(microseconds(q.dueAt-now), minWait)
 	if q.timer == nil {
-		q.timer = time.AfterFunc(after, func() { c.handOver(false) })
+		q.timer = time.AfterFunc(after, func() { c.handOver(false, "") })
 	} else {
 		q.timer.Reset(after)
 	}

@@ -91,6 +91,9 @@ func (q *quota) take(now int64, n *need) source {
 	}
 	from, _ := q.source(now, n)
 	q.each(from, n.tab, func(l *limit.Quota) { l.Take(now, &n.use) })
+	if from == fromPart {
+		q.common.Pace(now)
+	}
 	return from
 }
 
@@ -98,10 +101,10 @@ func (q *quota) take(now int64, n *need) source {
 func (q *quota) until(now int64, n *need) int64 {
 	at := q.common.Until(now, &n.use, n.percent)
 	if p := q.part(n.tab); p != nil {
-		at = min(at, max(q.common.CooledUntil(), p.Until(now, &n.use, limit.All)))
+		at = min(at, max(q.common.OpensAt(now), p.Until(now, &n.use, limit.All)))
 	}
 	if n.lowest && q.kept != nil {
-		at = min(at, max(q.common.CooledUntil(), q.kept.Until(now, &n.use, limit.All)))
+		at = min(at, max(q.common.OpensAt(now), q.kept.Until(now, &n.use, limit.All)))
 	}
 	return at
 }

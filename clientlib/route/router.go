@@ -225,6 +225,7 @@ func (r *Router) rehire(s *static) bool {
 // dismiss drops what was counted for a workload that left; what is not yet reported goes with
 // its report.
 func (r *Router) dismiss(name string) {
+	r.works[name].tallies = nil // of who counted for it, who may have counted for others that left, and so on
 	for _, l := range r.learned {
 		if t := l.tallies[name]; t != nil && !t.dirty {
 			delete(l.tallies, name)
@@ -279,6 +280,7 @@ func (r *Router) forget(now int64) {
 			if l.leftAt > 0 && l.inFlight == 0 && now-l.leftAt >= forgotten {
 				r.acquit(l)
 				delete(r.learned, k)
+				r.dirty = slices.DeleteFunc(r.dirty, func(t *tally) bool { return t.owner == l })
 				continue
 			}
 			l.uses(r.overlay)

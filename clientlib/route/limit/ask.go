@@ -5,7 +5,7 @@ package limit
 func (q *Quota) Until(now int64, use *Use, percent int64) int64 {
 	at := now
 	if q.marks&easing != 0 {
-		at = q.opensAt(now)
+		at = q.OpensAt(now)
 	}
 	for i := range int(q.n) {
 		at = max(at, q.opens(now, i, use[q.kinds[i]], percent))

@@ -55,14 +55,21 @@ func (q *Quota) CooledUntil() int64 { return q.until }
 func (q *Quota) EasedAt() int64 { return q.ramped }
 
 // Cooling tells whether a cooldown, or the ramp after it, keeps the next request out.
-func (q *Quota) Cooling(now int64) bool { return q.marks&easing != 0 && now < q.opensAt(now) }
+func (q *Quota) Cooling(now int64) bool { return q.marks&easing != 0 && now < q.OpensAt(now) }
 
-// opensAt is when a cooldown and its ramp let the next request in.
-func (q *Quota) opensAt(now int64) int64 {
+// OpensAt is when a cooldown and its ramp let the next request in.
+func (q *Quota) OpensAt(now int64) int64 {
 	if now >= q.ramped {
 		return now
 	}
 	return max(now, q.next)
+}
+
+// Pace tells a ramp of a request that was taken of another part of the limit.
+func (q *Quota) Pace(now int64) {
+	if q.marks&easing != 0 {
+		q.pace(now)
+	}
 }
 
 // pace puts the ramp's next request off.
