@@ -108,15 +108,21 @@ func (r *Router) Next(now int64, seed uint32, c *Call) (s Step) {
 // find returns what is kept of the call's workload.
 func (r *Router) find(c *Call) (*work, error) {
 	w := r.workOf(c.workload)
-	switch {
-	case w == nil:
-		return nil, fmt.Errorf("workload %q: %w", c.workload, ErrUnknownWorkload)
-	case w.compiled.spec.Unusable != "":
-		return nil, fmt.Errorf("workload %q: %w: %s", c.workload, ErrUnusable, w.compiled.spec.Unusable)
-	case c.open:
-		return nil, errors.New("bug: Next while the call's attempt is in flight")
+	if w == nil || w.compiled.spec.Unusable != "" || c.open {
+		return nil, c.refusal(w)
 	}
 	return w, nil
+}
+
+// refusal says why the call has no next step, whatever else is.
+func (c *Call) refusal(w *work) error {
+	switch {
+	case w == nil:
+		return fmt.Errorf("workload %q: %w", c.workload, ErrUnknownWorkload)
+	case w.compiled.spec.Unusable != "":
+		return fmt.Errorf("workload %q: %w: %s", c.workload, ErrUnusable, w.compiled.spec.Unusable)
+	}
+	return errors.New("bug: Next while the call's attempt is in flight")
 }
 
 // workOf finds what is kept of a workload; one that was asked for lately by the same name is
@@ -268,14 +274,17 @@ func (r *Router) try(now int64, d *draws, w *work, c *Call, s *Step) {
 	r.measure(now, w, c)
 	r.demand(now)
 	r.choice.begin(now, d.seed, w, c)
-	at, probe := r.direct(now, w, p, c, false)
-	if at == nowhere {
+	at, probe := nowhere, probe{}
+	if r.probing() {
+		at, probe = r.direct(now, w, p, c, false)
+	}
+	if at == nowhere && c.repeat {
 		at = r.choice.found(WaySame, r.same(now, p, c))
 	}
 	if at == nowhere {
 		at = r.choose(now, d, p, c)
 	}
-	if at == nowhere {
+	if at == nowhere && r.probing() {
 		at, probe = r.direct(now, w, p, c, true)
 	}
 	if probe.on() {
@@ -300,9 +309,6 @@ func (r *Router) try(now int64, d *draws, w *work, c *Call, s *Step) {
 
 // same is the endpoint of the last attempt, when it is its turn again and passes every gate.
 func (r *Router) same(now int64, p *pool, c *Call) int32 {
-	if !c.repeat {
-		return nowhere
-	}
 	if p.has(c.at) && r.states.shares[c.at.place] > 0 && r.gate(now, p, c.at.place, c) == Pass {
 		return c.at.place
 	}

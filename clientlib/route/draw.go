@@ -29,5 +29,7 @@ type chance struct{ seed, k uint32 }
 
 func (c *chance) draw() uint32 {
 	c.k++
-	return Draw(c.seed, c.k|1<<31)
+	return c.last()
 }
+
+func (c *chance) last() uint32 { return Draw(c.seed, c.k|1<<31) }

@@ -95,8 +95,8 @@ func (r *Router) passes(now int64, p *pool, place int32, c *Call) Reason {
 		return ReasonExcluded
 	}
 	bits := r.states.bits[place]
-	if reason := (bits & p.mask).reason(); reason != Pass {
-		return reason
+	if refused := bits & p.mask; refused != 0 {
+		return refused.reason()
 	}
 	if bits&stateLimited != 0 || p.slowest > 0 {
 		if reason := r.limits(now, p, place); reason != Pass {
@@ -109,10 +109,8 @@ func (r *Router) passes(now int64, p *pool, place int32, c *Call) Reason {
 // limits is the gates that spill a request and do not take a tier down.
 func (r *Router) limits(now int64, p *pool, place int32) Reason {
 	l := r.current[place]
-	if p.slowest > 0 {
-		if a := r.measured(p.work, place); a.n > 0 && now-a.at < staleLatency && a.value > float64(p.slowest) {
-			return ReasonTooSlow
-		}
+	if p.slowest > 0 && r.slow(now, p, place) {
+		return ReasonTooSlow
 	}
 	if reason := r.room(now, l); reason != Pass {
 		return reason
@@ -121,4 +119,10 @@ func (r *Router) limits(now int64, p *pool, place int32) Reason {
 		return ReasonConcurrency
 	}
 	return Pass
+}
+
+// slow tells whether a place is known to take longer than the contract allows.
+func (r *Router) slow(now int64, p *pool, place int32) bool {
+	a := r.measured(p.work, place)
+	return a.n > 0 && now-a.at < staleLatency && a.value > float64(p.slowest)
 }

@@ -78,10 +78,6 @@ func (q *quota) each(from source, t *tab, do func(*limit.Quota)) {
 
 // take takes what source found.
 func (q *quota) take(now int64, n *need) source {
-	if n.percent == limit.All && len(q.parts) == 0 {
-		q.common.Take(now, &n.use)
-		return fromCommon
-	}
 	from, _ := q.source(now, n)
 	q.each(from, n.tab, func(l *limit.Quota) { l.Take(now, &n.use) })
 	return from
@@ -110,7 +106,7 @@ var quotaReasons = [...]Reason{Pass, ReasonQuotaCooldown, ReasonQuotaRequests, R
 // room tells whether an endpoint's quotas have room for the call at hand.
 func (r *Router) room(now int64, l *learned) Reason {
 	n := &r.need
-	if q := l.solo; q != nil && len(q.parts) == 0 && q.common.Allows(now, &n.use, n.percent) == limit.Free {
+	if q := l.solo; q != nil && q.common.Allows(now, &n.use, n.percent) == limit.Free {
 		return Pass
 	}
 	for _, q := range l.quotas {

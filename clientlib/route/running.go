@@ -13,7 +13,7 @@ type running struct {
 	most        int64   // concurrency; Absent: unlimited
 	others      float64 // the fleet's in flight less the own ones of then, when the word came
 	heardAt     int64   // when the word was true
-	solo        *quota  // the only one; nil: there are several
+	solo        *quota  // the only one, not divided; nil: look at all
 	outstanding int64   // tokens: prompts, and answers as predicted
 	oldest      int32   // slots without a first token, oldest first; −1: none
 	newest      int32

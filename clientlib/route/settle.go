@@ -65,13 +65,15 @@ func (r *Router) settle(now int64, id int32, s *slot, o *Outcome) {
 		*cost = cost.Plus(s.endpoint.Price.Cost(o.Usage))
 	}
 	r.refund(now, s, o)
-	r.waive(s.learned, s.probe())
+	if s.local || s.permit != nil {
+		r.waive(s.learned, s.probe())
+	}
 	s.call.open, s.call.last = false, *o
 	if o.Kind == TooLong {
 		s.call.window = s.endpoint.ContextWindow
 	}
 	r.uncount(now, id, s)
-	s.serial, s.call, s.permit, s.taken = 0, nil, nil, taken{} // what is left is written at the next
+	s.serial, s.call, s.permit = 0, nil, nil // what is left is written at the next
 	s.firstAt, s.late, s.ttftLimit = 0, false, 0
 	r.due[id] = forever
 	r.free = append(r.free, id)
@@ -186,7 +188,10 @@ func (s *slot) pace(ttft int64) breaker.Pace {
 
 func (r *Router) judge(now int64, s *slot, sample breaker.Sample) {
 	sample.Classes, sample.Round = s.classes, s.round
-	r.changed(now, s.learned, s.learned.breaker.Record(now, r.chance.draw(), sample))
+	r.chance.k++
+	if b := &s.learned.breaker; !b.Quiet(now, &sample) {
+		r.changed(now, s.learned, b.Record(now, r.chance.last(), sample))
+	}
 }
 
 // out keeps what the provider will not have out until then, and tells of it once.

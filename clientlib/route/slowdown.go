@@ -133,6 +133,10 @@ func fade(now int64, at *int64, half int64) float64 {
 	if now-*at < fadeEvery {
 		return 1
 	}
+	return faded(now, at, half)
+}
+
+func faded(now int64, at *int64, half int64) float64 {
 	f := window.Decay(now-*at, half)
 	*at = now
 	return f

@@ -24,11 +24,14 @@ func (r *Router) choose(now int64, d *draws, p *pool, c *Call) int32 {
 
 // balance chooses inside one tier: the call's home, else by the strategy.
 func (r *Router) balance(now int64, d *draws, p *pool, tier int, c *Call) int32 {
-	if at := r.home(now, d, p, tier, c); at != nowhere {
-		return at
+	spec := p.work.compiled.spec
+	if spec.Affinity.On != AffinityNone {
+		if at := r.home(now, d, p, tier, c); at != nowhere {
+			return at
+		}
 	}
 	t := tries{left: maxDraws}
-	switch p.work.compiled.spec.Strategy {
+	switch spec.Strategy {
 	case RoundRobin:
 		return r.choice.found(WayDrawn, r.rotate(now, d, p, tier, c))
 	case Hash:
@@ -74,7 +77,7 @@ func (r *Router) fetch(now int64, d *draws, p *pool, tier int, c *Call, t *tries
 		if reason := r.gate(now, p, place, c); reason != Pass {
 			r.choice.refuse(reason)
 			t.left--
-		} else if takes(d, r.factor(now, p, tier, place)) {
+		} else if r.plain(p, place) || takes(d, r.factor(now, p, tier, place)) {
 			t.left--
 			return place
 		} else {
@@ -124,6 +127,11 @@ func (r *Router) exactly(now int64, d *draws, p *pool, tier int, c *Call) int32 
 // takes is true as often as a factor says. It draws only when that is not always.
 func takes(d *draws, factor float64) bool {
 	return factor >= 1 || float64(d.next()) < float64(factor*(1<<32))
+}
+
+// plain tells whether a place is taken whenever it is drawn.
+func (r *Router) plain(p *pool, place int32) bool {
+	return p.even && r.states.bits[place]&(state(allClasses)<<stateRamping) == 0
 }
 
 // factor is how often a place that was drawn is taken: less while it ramps, so that tables

@@ -108,6 +108,9 @@ func (n *need) full(now int64, l *learned) bool {
 	if l.most == Absent {
 		return false
 	}
+	if most := float64(l.inFlight) + l.others; n.percent == limit.All && !n.yields && most < float64(l.most) {
+		return false // of others there are no more than when they were counted
+	}
 	load, most := l.load(now), l.most
 	ceiling := most * n.percent / limit.All
 	if n.yields && most > 1 {
@@ -129,10 +132,14 @@ func (l *learned) below(p Priority) (sum int64) {
 
 // pays is the budget's gate for one endpoint.
 func (r *Router) pays(now int64, p *pool, place int32, c *Call) Reason {
-	n := &r.need
-	if n.tab == nil || !n.tab.spec.Budget.Has {
+	if t := r.need.tab; t == nil || !t.spec.Budget.Has {
 		return Pass
 	}
+	return r.affordable(now, p, place, c)
+}
+
+func (r *Router) affordable(now int64, p *pool, place int32, c *Call) Reason {
+	n := &r.need
 	cost := n.price(r.current[place].facts.endpoint)
 	if cost == 0 || cost <= n.left {
 		return Pass
@@ -168,23 +175,29 @@ func (n *need) price(e *Endpoint) money.Nano {
 // charge takes what the call at hand needs, for an attempt. There is no other way to one.
 func (r *Router) charge(now int64, s *slot) {
 	n, l := &r.need, s.learned
-	s.taken = taken{quotas: l.quotas, tab: n.tab, foreseen: n.use[limit.Output]}
-	if r.states.bits[l.place]&stateLimited != 0 {
+	k := &s.taken
+	k.quotas, k.tab, k.foreseen, k.from, k.cost = l.quotas, n.tab, n.use[limit.Output], 0, 0
+	switch {
+	case r.states.bits[l.place]&stateLimited == 0:
+	case l.solo != nil && n.percent == limit.All:
+		l.solo.common.Take(now, &n.use)
+		k.from = uint32(fromCommon)
+	default:
 		for i, q := range l.quotas {
-			s.taken.from |= uint32(q.take(now, n)) << (2 * i)
+			k.from |= uint32(q.take(now, n)) << (2 * i)
 		}
 	}
 	t := n.tab
 	if t == nil {
 		return
 	}
-	s.taken.priority = t.spec.Priority
+	k.priority = t.spec.Priority
 	t.inFlight++
 	l.byPriority[t.spec.Priority]++
 	t.caps.Take(now, &n.use)
 	if t.spec.Budget.Has {
-		s.taken.cost = n.price(s.endpoint)
-		t.purse.reserved = t.purse.reserved.Plus(s.taken.cost)
+		k.cost = n.price(s.endpoint)
+		t.purse.reserved = t.purse.reserved.Plus(k.cost)
 	}
 }
 

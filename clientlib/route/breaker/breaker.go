@@ -79,21 +79,15 @@ func (b *Breaker) Refuses(classes ClassSet) (refuses, soft bool) {
 // Record counts a sample in every class and judges at once. draw is any 32 random bits.
 // A sample of a round before a trip or closing of one of its classes moves nothing, but
 // that it may harden a soft trip.
-func (b *Breaker) Record(now int64, draw uint32, s Sample) Change {
-	if b.quiet(now, &s) {
-		b.note(&s)
-		return Change{}
+func (b *Breaker) Record(now int64, draw uint32, s Sample) (ch Change) {
+	if b.Quiet(now, &s) {
+		return ch
 	}
-	return b.record(now, draw, s)
-}
-
-func (b *Breaker) record(now int64, draw uint32, s Sample) (ch Change) {
 	if b.policy == nil {
 		return ch
 	}
 	b.begin(now)
-	if b.watch(); b.quiet(now, &s) { // mostly only a cell had ended
-		b.note(&s)
+	if b.watch(); b.Quiet(now, &s) { // mostly only a cell had ended
 		return ch
 	}
 	b.pending.lasts = 0

@@ -30,16 +30,15 @@ type pending struct {
 	counts      [rows]bySet
 }
 
-// quiet tells whether a sample only counts: a success that no rule can make anything of
-// before the cell ends.
-func (b *Breaker) quiet(now int64, s *Sample) bool {
-	return !s.Failed && s.Pace != Late && s.Phase < Quality && uint64(now-b.pending.from) < uint64(b.pending.lasts) &&
-		s.Round >= b.settled && (b.refused|b.wary[s.Phase])&s.Classes == 0
-}
-
-// note counts a quiet sample.
-func (b *Breaker) note(s *Sample) {
+// Quiet records a sample that only counts, and tells whether it did: a success that no rule
+// can make anything of before the cell ends. It is what Record does first.
+func (b *Breaker) Quiet(now int64, s *Sample) bool {
+	if s.Failed || s.Pace == Late || s.Phase >= Quality || uint64(now-b.pending.from) >= uint64(b.pending.lasts) ||
+		s.Round < b.settled || (b.refused|b.wary[s.Phase])&s.Classes != 0 {
+		return false
+	}
 	b.pending.counts[s.row()][s.Classes>>1&(sets-1)]++
+	return true
 }
 
 // flush moves what is pending into the windows.
