@@ -21,21 +21,20 @@ type Call struct {
 	began    int64
 	hash     uint32 // where it goes while a tier comes back
 
-	attempts int64
-	same     int64 // tries of the same endpoint in a row
+	attempts uint8
+	same     uint8 // tries of the same endpoint in a row
+	excluded uint8 // of tried
 	open     bool  // an attempt is in flight
 	content  bool
-	last     Outcome
+	repeat   bool  // the next attempt goes to the same endpoint, if it can
+	decided  bool  // what follows the last attempt, and not before until
+	from     int32 // the first tier that it may use; above 0 once it has escalated
+	until    int64
 	at       *learned // of the last attempt
+	last     Outcome
 	tried    [maxAttempts]uint32
-	excluded int
-
-	decided bool // what follows the last attempt, and not before until
-	until   int64
-	repeat  bool  // the next attempt goes to the same endpoint, if it can
-	window  int64 // of the last attempt's endpoint, as it was then
-	larger  int64 // tokens that the window must hold after an endpoint's did not
-	from    int   // the first tier that it may use; above 0 once it has escalated
+	window   int64 // of the last attempt's endpoint, as it was then
+	larger   int64 // tokens that the window must hold after an endpoint's did not
 }
 
 // Attempts is how many were sent.
@@ -96,7 +95,7 @@ func (r *Router) Next(now int64, seed uint32, c *Call) (s Step) {
 	switch { // once more: a wait or a new catalog may have come between
 	case now >= c.deadline(spec):
 		return c.end(EndDeadline, nil)
-	case c.attempts > 0 && c.attempts >= c.most(spec):
+	case c.attempts > 0 && int64(c.attempts) >= c.most(spec):
 		return c.end(EndAttempts, nil)
 	case c.attempts > 0 && !r.affords(now, w, c):
 		return c.end(EndBudget, nil)
@@ -186,7 +185,7 @@ func (c *Call) ends(w *workload) (End, bool) {
 	case c.content && !w.spec.Whole:
 		return EndContent, true
 	}
-	return EndAttempts, c.attempts >= c.most(w.spec)
+	return EndAttempts, int64(c.attempts) >= c.most(w.spec)
 }
 
 // enlarge asks for a larger window than the one that was too short, once; of a later tier
@@ -205,8 +204,8 @@ func (c *Call) escalate(w *workload) bool {
 	if c.from > 0 || c.at.leftAt > 0 {
 		return false
 	}
-	c.from = 1 + slices.IndexFunc(w.tiers, func(t []int32) bool { return slices.Contains(t, c.at.place) })
-	return c.from > 0 && c.from < len(w.tiers)
+	c.from = 1 + int32(slices.IndexFunc(w.tiers, func(t []int32) bool { return slices.Contains(t, c.at.place) }))
+	return c.from > 0 && int(c.from) < len(w.tiers)
 }
 
 // most is how many attempts the call gets.
@@ -233,7 +232,7 @@ func (c *Call) cost() float64 {
 
 // repeats tells whether the same endpoint is tried first: its caches are warm.
 func (c *Call) repeats(now int64, w *Workload) bool {
-	if c.same >= w.Attempts.SameEndpoint || c.last.RetryAfter > backoffMost {
+	if int64(c.same) >= w.Attempts.SameEndpoint || c.last.RetryAfter > backoffMost {
 		return false
 	}
 	if c.last.Kind == Limited { // what another call was told may hold the quota for longer

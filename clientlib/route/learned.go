@@ -66,11 +66,11 @@ func (l *learned) uses(overlay uint64) {
 
 // hear takes the fleet's word on the endpoint.
 func (l *learned) hear(w *word) {
-	l.word, l.others, l.elsewhere, l.heardAt = w, 0, 0, 0
+	l.word, l.others, l.elsewhere, l.heardAt, l.usual = w, 0, 0, 0, 0
 	if w == nil {
 		return
 	}
-	l.others, l.heardAt = max(0, w.inFlight-float64(l.then(w.at))), w.at
+	l.others, l.heardAt, l.usual = max(0, w.inFlight-float64(l.then(w.at))), w.at, w.slowdown
 	if w.inFlight > 0 {
 		l.elsewhere = float64(w.tokens*l.others) / w.inFlight
 	}

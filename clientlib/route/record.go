@@ -134,7 +134,7 @@ func (r *Router) Decision() Record {
 	d := Record{
 		Revision: v.Revision, Generation: v.Generation, At: c.now, Seed: c.seed, Tie: c.tie, Refused: c.refused, Refusals: c.misses,
 		Strategy: c.work.compiled.spec.Strategy, StrategyVersion: c.work.compiled.spec.Strategy.Version(),
-		Way: c.way, Attempt: uint8(c.call.attempts), Drawn: c.drawn, Chosen: c.chosen,
+		Way: c.way, Attempt: c.call.attempts, Drawn: c.drawn, Chosen: c.chosen,
 	}
 	for i := range int(c.drawn) {
 		d.Candidates[i] = r.drawn(c, &c.trials[i])

@@ -31,22 +31,26 @@ func (s Strategy) score(in *Inputs) float64 {
 
 const latencyUnit = 100_000 // µs, of weighted_least_latency (requirements.md, A3)
 
-// inputs of a place for a call.
-func (r *Router) inputs(now int64, p *pool, place int32, c *Call) Inputs {
-	l, strategy := r.current[place], p.work.compiled.spec.Strategy
-	switch strategy {
+// inputs are filled in for a place and a call.
+func (r *Router) inputs(now int64, p *pool, place int32, c *Call, in *Inputs) {
+	l, spec := r.current[place], p.work.compiled.spec
+	*in = Inputs{}
+	if spec.Strategy == LeastTokens {
+		in.Tokens, in.Rate = l.tokens(now), r.rate(p, place)
+		return
+	}
+	in.Load = l.load(now)
+	switch spec.Strategy {
 	case LeastLoaded:
-		return Inputs{Load: l.load(now), Share: r.shareOf(now, p, place)}
+		in.Share = r.shareOf(now, p, place)
 	case WeightedLeastLatency:
-		return Inputs{Load: l.load(now), Time: r.expect(now, p, place, c.request.Input), Share: r.shareOf(now, p, place)}
-	case LeastTokens:
-		return Inputs{Tokens: l.tokens(now), Rate: r.rate(p, place)}
+		in.Time, in.Share = r.expect(now, p, place, c.request.Input), r.shareOf(now, p, place)
+	default:
+		in.Time = r.expect(now, p, place, c.request.Input)
+		if spec.Strategy == P2C && spec.MoneyPerMS > 0 {
+			in.Price = p.work.price(l, &c.request)
+		}
 	}
-	in := Inputs{Load: l.load(now), Time: r.expect(now, p, place, c.request.Input)}
-	if strategy == P2C && p.work.compiled.spec.MoneyPerMS > 0 {
-		in.Price = p.work.price(l, &c.request)
-	}
-	return in
 }
 
 // shareOf is a share with its ramp.
@@ -57,7 +61,8 @@ func (r *Router) shareOf(now int64, p *pool, place int32) float64 {
 
 // score is a place's for a call; the trial keeps what it is made of.
 func (r *Router) score(now int64, p *pool, place int32, c *Call, t *trial) float64 {
-	t.place, t.Inputs = place, r.inputs(now, p, place, c)
+	t.place = place
+	r.inputs(now, p, place, c, &t.Inputs)
 	return p.work.compiled.spec.Strategy.score(&t.Inputs)
 }
 

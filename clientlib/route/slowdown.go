@@ -142,8 +142,8 @@ func faded(now int64, at *int64, half int64) float64 {
 	return f
 }
 
-// usual is the slowdown; −1: not measured.
-func (l *latency) usual() float64 {
+// known is the slowdown; −1: not measured.
+func (l *latency) known() float64 {
 	if l.ttft.n == 0 {
 		return -1
 	}
