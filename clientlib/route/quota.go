@@ -142,11 +142,12 @@ func (r *Router) Headers(now int64, a Attempt, h limit.Headers) bool {
 		return false
 	}
 	h.At = s.started
-	if len(s.taken.quotas) > 1 { // which of them it speaks of is not known
+	quotas := s.taken.all()
+	if len(quotas) > 1 { // which of them it speaks of is not known
 		h.At = longAgo
 	}
 	draw := r.chance.draw()
-	for _, q := range s.taken.quotas {
+	for _, q := range quotas {
 		if q.hear(now, draw, h) {
 			r.cooling(now, s, q)
 		}
@@ -170,8 +171,8 @@ func (q *quota) hear(now int64, draw uint32, h limit.Headers) (began bool) {
 func (r *Router) cool(now int64, s *slot, after int64) {
 	cooled := false
 	n := need{use: s.reserved(), tab: s.taken.tab, percent: limit.All}
-	for _, q := range s.taken.quotas {
-		if len(s.taken.quotas) == 1 || q.name != "" && q.spent(now, &n) {
+	for _, q := range s.taken.all() {
+		if s.taken.solo != nil || len(s.taken.quotas) == 1 || q.name != "" && q.spent(now, &n) {
 			r.coolOne(now, s, q, after)
 			cooled = true
 		}

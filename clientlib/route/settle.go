@@ -189,7 +189,7 @@ func (s *slot) pace(ttft int64) breaker.Pace {
 func (r *Router) judge(now int64, s *slot, sample breaker.Sample) {
 	sample.Classes, sample.Round = s.classes, s.round
 	r.chance.k++
-	if b := &s.learned.breaker; !b.Quiet(now, &sample) {
+	if b := &s.learned.breaker; !b.Quiet(now, sample) {
 		r.changed(now, s.learned, b.Record(now, r.chance.last(), sample))
 	}
 }

@@ -51,6 +51,7 @@ type need struct {
 
 // taken is what an attempt took, and gives back.
 type taken struct {
+	solo     *quota // the only one
 	quotas   []*quota
 	from     uint32 // two bits of source for each of them
 	priority Priority
@@ -176,16 +177,19 @@ func (n *need) price(e *Endpoint) money.Nano {
 func (r *Router) charge(now int64, s *slot) {
 	n, l := &r.need, s.learned
 	k := &s.taken
-	k.quotas, k.tab, k.foreseen, k.from, k.cost = l.quotas, n.tab, n.use[limit.Output], 0, 0
+	k.solo, k.quotas, k.tab, k.foreseen, k.from, k.cost = l.solo, nil, n.tab, n.use[limit.Output], 0, 0
+	limited := r.states.bits[l.place]&stateLimited != 0
 	switch {
-	case r.states.bits[l.place]&stateLimited == 0:
-	case l.solo != nil && n.percent == limit.All:
-		l.solo.common.Take(now, &n.use)
-		k.from = uint32(fromCommon)
-	default:
+	case l.solo == nil:
+		k.quotas = l.quotas
 		for i, q := range l.quotas {
 			k.from |= uint32(q.take(now, n)) << (2 * i)
 		}
+	case limited && n.percent == limit.All:
+		l.solo.common.Take(now, &n.use)
+		k.from = uint32(fromCommon)
+	case limited:
+		k.from = uint32(l.solo.take(now, n))
 	}
 	t := n.tab
 	if t == nil {
@@ -207,17 +211,13 @@ func (s *slot) reserved() limit.Use { return limit.Request(s.input, s.foreseen) 
 // refund settles what an attempt took.
 func (r *Router) refund(now int64, s *slot, o *Outcome) {
 	k, reserved, used := &s.taken, s.reserved(), s.used(o)
-	for i, q := range k.quotas {
-		switch from := source(k.from >> (2 * i) & 3); from {
-		case nothing:
-		case fromCommon:
-			q.common.Settle(now, s.started, &reserved, &used)
-		default:
-			q.each(from, k.tab, func(l *limit.Quota) { l.Settle(now, s.started, &reserved, &used) })
-		}
+	if q := k.solo; q != nil && source(k.from) == fromCommon {
+		q.common.Settle(now, s.started, &reserved, &used)
 		if o.Kind == Served {
 			q.common.Served()
 		}
+	} else {
+		r.refundAll(now, s, o, &used)
 	}
 	t := k.tab
 	if t == nil {
@@ -229,6 +229,27 @@ func (r *Router) refund(now int64, s *slot, o *Outcome) {
 	if t.purse.settle(s, o, &used, &t.spec.Budget) {
 		r.event(Event{Kind: EventBudget, At: now, Name: t.spec.Name, Until: t.purse.until})
 	}
+}
+
+// refundAll settles with whatever quotas there are.
+func (r *Router) refundAll(now int64, s *slot, o *Outcome, used *limit.Use) {
+	k, reserved := &s.taken, s.reserved()
+	for i, q := range k.all() {
+		if from := source(k.from >> (2 * i) & 3); from != nothing {
+			q.each(from, k.tab, func(l *limit.Quota) { l.Settle(now, s.started, &reserved, used) })
+		}
+		if o.Kind == Served {
+			q.common.Served()
+		}
+	}
+}
+
+// all are the quotas.
+func (k *taken) all() []*quota {
+	if k.solo != nil {
+		return []*quota{k.solo}
+	}
+	return k.quotas
 }
 
 // used is what an attempt took of rate limits, in the end. What is not known is as it was

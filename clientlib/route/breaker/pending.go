@@ -1,5 +1,7 @@
 package breaker
 
+import "math"
+
 // Nearly all samples are successes of an endpoint against which nothing speaks. They are
 // counted where a pick looks anyway, and reach the windows when a cell of those ends or
 // something else happens.
@@ -15,7 +17,7 @@ const (
 )
 
 // row is that of a success which is not late.
-func (s *Sample) row() row {
+func (s Sample) row() row {
 	if s.Phase == Finish {
 		return finished
 	}
@@ -32,12 +34,16 @@ type pending struct {
 
 // Quiet records a sample that only counts, and tells whether it did: a success that no rule
 // can make anything of before the cell ends. It is what Record does first.
-func (b *Breaker) Quiet(now int64, s *Sample) bool {
+func (b *Breaker) Quiet(now int64, s Sample) bool {
 	if s.Failed || s.Pace == Late || s.Phase >= Quality || uint64(now-b.pending.from) >= uint64(b.pending.lasts) ||
 		s.Round < b.settled || (b.refused|b.wary[s.Phase])&s.Classes != 0 {
 		return false
 	}
-	b.pending.counts[s.row()][s.Classes>>1&(sets-1)]++
+	n := &b.pending.counts[s.row()][s.Classes>>1&(sets-1)]
+	if *n == math.MaxUint16 {
+		return false
+	}
+	*n++
 	return true
 }
 
@@ -73,13 +79,14 @@ func (e *evidence) gain(at int64, n *tally) {
 }
 
 // bySet counts successes by the set of their classes, Any left out.
-type bySet [sets]uint32
+type bySet [sets]uint16
 
 // byClass counts them in every class of the set.
 func (n *bySet) byClass() [Classes]uint32 {
-	both, long := n[3]+n[7], n[4]+n[5]+n[6]+n[7]
-	stream, tools := n[1]+n[5]+both, n[2]+n[6]+both
-	return [Classes]uint32{n[0] + n[1] + n[2] + n[3] + long, stream, tools, long}
+	of := func(set int) uint32 { return uint32(n[set]) }
+	both, long := of(3)+of(7), of(4)+of(5)+of(6)+of(7)
+	stream, tools := of(1)+of(5)+both, of(2)+of(6)+both
+	return [Classes]uint32{of(0) + of(1) + of(2) + of(3) + long, stream, tools, long}
 }
 
 // watch says which classes' successes count at once from now on: those which could meet a
