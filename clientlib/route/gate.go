@@ -81,6 +81,20 @@ func (l *learned) heldBy(classes breaker.ClassSet) breaker.ClassSet {
 	return l.word.held &^ l.lost & classes
 }
 
+// unhindered tells at a first look that a place passes every gate and is taken whenever it is
+// drawn: nothing that could keep it out is there at all. Most draws need no other look.
+func (r *Router) unhindered(now int64, p *pool, place int32, c *Call) bool {
+	if !p.even || !r.need.plain || c.excluded > 0 {
+		return false
+	}
+	bits, l := r.states.bits[place], r.current[place]
+	if bits&(p.mask|state(allClasses)<<stateRamping) != 0 {
+		return false
+	}
+	return bits&stateLimited == 0 || l.solo != nil && l.solo.common.Idle(now) &&
+		(l.most == Absent || float64(l.inFlight)+l.others < float64(l.most)) // of others there are no more than were counted
+}
+
 // gate is every gate that time, load or the call itself moves.
 func (r *Router) gate(now int64, p *pool, place int32, c *Call) Reason {
 	if reason := r.passes(now, p, place, c); reason != Pass {
@@ -109,8 +123,10 @@ func (r *Router) passes(now int64, p *pool, place int32, c *Call) Reason {
 // limits is the gates that spill a request and do not take a tier down.
 func (r *Router) limits(now int64, p *pool, place int32) Reason {
 	l := r.current[place]
-	if p.slowest > 0 && r.slow(now, p, place) {
-		return ReasonTooSlow
+	if p.slowest > 0 {
+		if a := r.measured(p.work, place); a.n > 0 && now-a.at < staleLatency && a.value > float64(p.slowest) {
+			return ReasonTooSlow
+		}
 	}
 	if reason := r.room(now, l); reason != Pass {
 		return reason
@@ -119,10 +135,4 @@ func (r *Router) limits(now int64, p *pool, place int32) Reason {
 		return ReasonConcurrency
 	}
 	return Pass
-}
-
-// slow tells whether a place is known to take longer than the contract allows.
-func (r *Router) slow(now int64, p *pool, place int32) bool {
-	a := r.measured(p.work, place)
-	return a.n > 0 && now-a.at < staleLatency && a.value > float64(p.slowest)
 }

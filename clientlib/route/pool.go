@@ -50,7 +50,7 @@ type pool struct {
 	slowest int64  // of the contract, µs; 0: none
 	left    []left // those that a gate keeps out of it
 	panic   bool   // soft trips are ignored
-	even    bool   // the strategy takes who is drawn
+	even    bool   // who passes the gates for time and load is taken when drawn: see unhindered
 }
 
 type left struct {
@@ -186,7 +186,7 @@ func (r *Router) keep(p *pool) bool {
 func (r *Router) build(p *pool) {
 	s, w := r.snapshot.static, p.work.compiled
 	r.seat(p.work)
-	was, even := p.tiers, w.spec.Strategy != LatencyWeighted && w.spec.Strategy != QuotaAware
+	was, even := p.tiers, w.spec.Strategy != LatencyWeighted && w.spec.Strategy != QuotaAware && w.spec.Contract.MaxTTFT == 0
 	*p = pool{even: even, work: p.work, ask: p.ask, usedAt: p.usedAt, panic: p.panic, token: s.token, made: w, slowest: w.spec.Contract.MaxTTFT}
 	o := &roster{places: make([]int32, 0, w.size()), sumAt: -medianLast}
 	for i, places := range w.tiers {

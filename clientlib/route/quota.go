@@ -105,10 +105,6 @@ var quotaReasons = [...]Reason{Pass, ReasonQuotaCooldown, ReasonQuotaRequests, R
 
 // room tells whether an endpoint's quotas have room for the call at hand.
 func (r *Router) room(now int64, l *learned) Reason {
-	n := &r.need
-	if q := l.solo; q != nil && q.common.Allows(now, &n.use, n.percent) == limit.Free {
-		return Pass
-	}
 	for _, q := range l.quotas {
 		if from, why := q.source(now, &r.need); from == nothing {
 			return quotaReasons[why]

@@ -74,10 +74,14 @@ func (r *Router) fetch(now int64, d *draws, p *pool, tier int, c *Call, t *tries
 	for t.left > 0 && t.declined < maxDeclined && table.Len() > 0 {
 		at, flip := d.next(), d.next()
 		place := table.Pick(at, flip)
+		if r.unhindered(now, p, place, c) {
+			t.left--
+			return place
+		}
 		if reason := r.gate(now, p, place, c); reason != Pass {
 			r.choice.refuse(reason)
 			t.left--
-		} else if r.plain(p, place) || takes(d, r.factor(now, p, tier, place)) {
+		} else if takes(d, r.factor(now, p, tier, place)) {
 			t.left--
 			return place
 		} else {
@@ -127,11 +131,6 @@ func (r *Router) exactly(now int64, d *draws, p *pool, tier int, c *Call) int32 
 // takes is true as often as a factor says. It draws only when that is not always.
 func takes(d *draws, factor float64) bool {
 	return factor >= 1 || float64(d.next()) < float64(factor*(1<<32))
-}
-
-// plain tells whether a place is taken whenever it is drawn.
-func (r *Router) plain(p *pool, place int32) bool {
-	return p.even && r.states.bits[place]&(state(allClasses)<<stateRamping) == 0
 }
 
 // factor is how often a place that was drawn is taken: less while it ramps, so that tables

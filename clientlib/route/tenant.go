@@ -44,6 +44,7 @@ type need struct {
 	percent int64 // of a capacity that its priority may use now
 	lowest  bool  // it has a higher priority beside it, and none below
 	yields  bool  // it has one below
+	plain   bool  // its tenant keeps it from nothing: neither by priority, cap nor budget
 	refused Reason
 	left    money.Nano // of the budget
 	least   money.Nano // the cheapest endpoint's price of this call; −1: not known yet
@@ -63,7 +64,7 @@ type taken struct {
 // measure says what the call at hand needs; the tenant's own gates answer for all endpoints.
 func (r *Router) measure(now int64, w *work, c *Call) {
 	n := &r.need
-	*n = need{use: limit.Request(c.request.Input, w.provision(&c.request)), percent: limit.All, least: -1}
+	*n = need{use: limit.Request(c.request.Input, w.provision(&c.request)), percent: limit.All, plain: c.tenant == nil, least: -1}
 	if c.tenant == nil {
 		return
 	}
@@ -75,6 +76,7 @@ func (r *Router) measure(now int64, w *work, c *Call) {
 		t.caps.Allows(now, &n.use, limit.All) != limit.Free:
 		n.refused = ReasonTenantCap
 	}
+	n.plain = n.refused == Pass && n.percent == limit.All && !n.yields && !t.spec.Budget.Has
 	if b := &t.spec.Budget; b.Has {
 		t.purse.roll(now, r.snapshot.static.wall, b.PerMonth)
 		n.left = b.Limit - t.purse.spent.Plus(t.purse.reserved)
@@ -109,9 +111,6 @@ func (n *need) full(now int64, l *learned) bool {
 	if l.most == Absent {
 		return false
 	}
-	if most := float64(l.inFlight) + l.others; n.percent == limit.All && !n.yields && most < float64(l.most) {
-		return false // of others there are no more than when they were counted
-	}
 	load, most := l.load(now), l.most
 	ceiling := most * n.percent / limit.All
 	if n.yields && most > 1 {
@@ -133,14 +132,10 @@ func (l *learned) below(p Priority) (sum int64) {
 
 // pays is the budget's gate for one endpoint.
 func (r *Router) pays(now int64, p *pool, place int32, c *Call) Reason {
-	if t := r.need.tab; t == nil || !t.spec.Budget.Has {
+	n := &r.need
+	if n.tab == nil || !n.tab.spec.Budget.Has {
 		return Pass
 	}
-	return r.affordable(now, p, place, c)
-}
-
-func (r *Router) affordable(now int64, p *pool, place int32, c *Call) Reason {
-	n := &r.need
 	cost := n.price(r.current[place].facts.endpoint)
 	if cost == 0 || cost <= n.left {
 		return Pass

@@ -20,19 +20,6 @@ const All = 100
 // many percent. A request that is larger than what a bucket holds goes into debt, when
 // nothing else is owed.
 func (q *Quota) Allows(now int64, use *Use, percent int64) Answer {
-	if q.idle(now) {
-		return Free
-	}
-	return q.looks(now, use, percent)
-}
-
-// idle tells whether nothing at all is owed; false is no answer.
-func (q *Quota) idle(now int64) bool {
-	return q.marks == 0 && q.n <= 3 && max(q.at[0].tat, q.at[1].tat, q.at[2].tat) <= now
-}
-
-// looks is Allows for what is not idle.
-func (q *Quota) looks(now int64, use *Use, percent int64) Answer {
 	if q.marks != 0 {
 		return q.looksCloser(now, use, percent)
 	}
@@ -46,6 +33,11 @@ func (q *Quota) looks(now int64, use *Use, percent int64) Answer {
 		}
 	}
 	return Free
+}
+
+// Idle tells whether nothing is owed and all may go; false is no answer.
+func (q *Quota) Idle(now int64) bool {
+	return q.marks == 0 && q.n <= 3 && max(q.at[0].tat, q.at[1].tat, q.at[2].tat) <= now
 }
 
 // looksCloser is Allows where more than buckets counts.
