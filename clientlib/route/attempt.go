@@ -53,7 +53,7 @@ func (r *Router) send(now int64, p *pool, m *member, c *Call, probe probe, step 
 	s, w, e, q := &r.slots[id], p.work.compiled.spec, m.endpoint, &c.request
 	s.learned, s.tally, s.endpoint, s.call, s.permit = m.learned, m.tally, e, c, probe.permit
 	s.tally.work = p.work
-	s.started, s.input, s.output = now, q.Input, p.work.predict(q)
+	s.started, s.input, s.output = now, q.Input, r.need.answer
 	s.classes, s.stream, s.local, s.round = p.ask.classes, q.Stream, probe.round != 0, probe.round
 	if !s.local {
 		s.round = m.breaker.Round()

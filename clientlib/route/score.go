@@ -1,5 +1,10 @@
 package route
 
+import (
+	"github.com/pointsman/pointsman/clientlib/route/limit"
+	"github.com/pointsman/pointsman/clientlib/route/money"
+)
+
 // Inputs are what a score is made of; those that the strategy does not ask for are 0.
 type Inputs struct {
 	Load  float64 // requests in flight over the fleet, as far as known
@@ -19,6 +24,8 @@ func (s Strategy) scores() bool {
 // score says how much one more request would cost; lower wins.
 func (s Strategy) score(in *Inputs) float64 {
 	switch s {
+	case P2C:
+		return float64((in.Load+1)*in.Time) + in.Price
 	case LeastLoaded:
 		return (in.Load + 1) / in.Share
 	case WeightedLeastLatency:
@@ -35,21 +42,20 @@ const latencyUnit = 100_000 // µs, of weighted_least_latency (requirements.md, 
 func (r *Router) inputs(now int64, p *pool, place int32, c *Call, in *Inputs) {
 	l, spec := r.current[place], p.work.compiled.spec
 	*in = Inputs{}
-	if spec.Strategy == LeastTokens {
-		in.Tokens, in.Rate = l.tokens(now), r.rate(p, place)
-		return
-	}
-	in.Load = l.load(now)
 	switch spec.Strategy {
-	case LeastLoaded:
-		in.Share = r.shareOf(now, p, place)
-	case WeightedLeastLatency:
-		in.Time, in.Share = r.expect(now, p, place, c.request.Input), r.shareOf(now, p, place)
-	default:
-		in.Time = r.expect(now, p, place, c.request.Input)
-		if spec.Strategy == P2C && spec.MoneyPerMS > 0 {
-			in.Price = p.work.price(l, &c.request)
+	case P2C:
+		in.Load, in.Time = l.load(now), r.expect(now, p, place, c.request.Input)
+		if spec.MoneyPerMS > 0 {
+			in.Price = r.need.worth(l, spec.MoneyPerMS)
 		}
+	case LeastLoaded:
+		in.Load, in.Share = l.load(now), r.shareOf(now, p, place)
+	case WeightedLeastLatency:
+		in.Load, in.Time, in.Share = l.load(now), r.expect(now, p, place, c.request.Input), r.shareOf(now, p, place)
+	case LeastTokens:
+		in.Tokens, in.Rate = l.tokens(now), r.rate(p, place)
+	default:
+		in.Load, in.Time = l.load(now), r.expect(now, p, place, c.request.Input)
 	}
 }
 
@@ -66,15 +72,14 @@ func (r *Router) score(now int64, p *pool, place int32, c *Call, t *trial) float
 	return p.work.compiled.spec.Strategy.score(&t.Inputs)
 }
 
-// price is what this request would cost at an endpoint, in µs at the workload's exchange rate:
-// not to the last pico-dollar, as what is charged is.
-func (w *work) price(l *learned, q *Request) float64 {
-	rate := w.compiled.spec.MoneyPerMS // nano-dollars a millisecond, which is pico-dollars a µs
+// worth is what the call at hand would cost at an endpoint, in µs at an exchange rate, which
+// is in pico-dollars a µs: not to the last pico-dollar, as what is charged is.
+func (n *need) worth(l *learned, rate money.Nano) float64 {
 	in, out := l.input, l.answer
 	if l.graded {
-		plain, _, _, answer := l.endpoint.Price.At(q.Input)
+		plain, _, _, answer := l.endpoint.Price.At(n.use[limit.Input])
 		in, out = float64(plain), float64(answer)
 	}
-	sum := float64(float64(q.Input)*in) + float64(float64(w.predict(q))*out)
+	sum := float64(float64(n.use[limit.Input])*in) + float64(float64(n.answer)*out)
 	return sum / float64(rate)
 }

@@ -40,6 +40,7 @@ type purse struct {
 // need is what the call at hand takes of limits, and what its tenant may have of them.
 type need struct {
 	use     limit.Use
+	answer  int64 // tokens of it, as predicted: fewer than are reserved
 	tab     *tab  // nil: no tenant is declared
 	percent int64 // of a capacity that its priority may use now
 	lowest  bool  // it has a higher priority beside it, and none below
@@ -64,7 +65,7 @@ type taken struct {
 // measure says what the call at hand needs; the tenant's own gates answer for all endpoints.
 func (r *Router) measure(now int64, w *work, c *Call) {
 	n := &r.need
-	*n = need{use: limit.Request(c.request.Input, w.provision(&c.request)), percent: limit.All, plain: c.tenant == nil, least: -1}
+	*n = need{use: limit.Request(c.request.Input, w.provision(&c.request)), answer: w.predict(&c.request), percent: limit.All, plain: c.tenant == nil, least: -1}
 	if c.tenant == nil {
 		return
 	}
