@@ -29,7 +29,5 @@ type chance struct{ seed, k uint32 }
 
 func (c *chance) draw() uint32 {
 	c.k++
-	return c.last()
+	return Draw(c.seed, c.k|1<<31)
 }
-
-func (c *chance) last() uint32 { return Draw(c.seed, c.k|1<<31) }

@@ -123,7 +123,11 @@ func (r *Router) served(now int64, s *slot, o *Outcome) mark {
 	if s.firstAt == 0 {
 		r.admit(now, s, int64(took.ttft))
 	}
-	r.judge(now, s, breaker.Sample{Phase: breaker.Finish})
+	if sample := s.sampled(breaker.Finish, breaker.NoPace); s.learned.breaker.Quiet(now, sample) {
+		r.chance.k++
+	} else {
+		r.judge(now, s, sample)
+	}
 	r.verdict(s, breaker.Finish, true)
 	s.learned.success.add(now, 1)
 	s.sample(now, took)
@@ -166,7 +170,11 @@ func (s *slot) answerTokens(o *Outcome) int64 {
 // admit counts a first token that came.
 func (r *Router) admit(now int64, s *slot, ttft int64) {
 	pace := s.pace(ttft)
-	r.judge(now, s, breaker.Sample{Phase: breaker.Admit, Pace: pace})
+	if sample := s.sampled(breaker.Admit, pace); s.learned.breaker.Quiet(now, sample) {
+		r.chance.k++
+	} else {
+		r.judge(now, s, sample)
+	}
 	if !s.outdated() {
 		r.mark(s, mark(window.Bucket(ttft)))
 		if pace == breaker.Late {
@@ -186,12 +194,16 @@ func (s *slot) pace(ttft int64) breaker.Pace {
 	return breaker.OnTime
 }
 
+// sampled is what an attempt that went well tells the breaker.
+func (s *slot) sampled(phase breaker.Phase, pace breaker.Pace) breaker.Sample {
+	return breaker.Sample{Classes: s.classes, Round: s.round, Phase: phase, Pace: pace}
+}
+
+// judge tells the breaker more than that one more went well: a quiet success takes a draw, and
+// no further call.
 func (r *Router) judge(now int64, s *slot, sample breaker.Sample) {
 	sample.Classes, sample.Round = s.classes, s.round
-	r.chance.k++
-	if b := &s.learned.breaker; !b.Quiet(now, sample) {
-		r.changed(now, s.learned, b.Record(now, r.chance.last(), sample))
-	}
+	r.changed(now, s.learned, s.learned.breaker.Record(now, r.chance.draw(), sample))
 }
 
 // out keeps what the provider will not have out until then, and tells of it once.

@@ -71,8 +71,9 @@ func (e *evidence) gain(at int64, n *tally) {
 			continue
 		}
 		for t := range n {
+			sum, in := &e[i].sums.ok[t], &to.ok[t]
 			for c, ok := range n[t] {
-				e[i].sums.ok[t][c] += more(&to.ok[t][c], ok)
+				sum[c] += more(&in[c], ok)
 			}
 		}
 	}
@@ -115,6 +116,9 @@ func (b *Breaker) suspect(sums *cell) {
 		return
 	}
 	for t := range tracks {
+		if sums.bad[t] == ([Classes]uint32{}) {
+			continue
+		}
 		for c := range Classes {
 			bad := int64(sums.bad[t][c])
 			n := bad + int64(sums.ok[t][c])
