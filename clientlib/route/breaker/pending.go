@@ -13,7 +13,8 @@ const (
 	admitted row = iota // says nothing of pace
 	inTime
 	finished
-	rows
+
+	rows = 4 // an index needs no check
 )
 
 // row is that of a success which is not late.
@@ -39,7 +40,7 @@ func (b *Breaker) Quiet(now int64, s Sample) bool {
 		s.Round < b.settled || (b.refused|b.wary[s.Phase])&s.Classes != 0 {
 		return false
 	}
-	n := &b.pending.counts[s.row()][s.Classes>>1&(sets-1)]
+	n := &b.pending.counts[s.row()%rows][s.Classes>>1&(sets-1)]
 	if *n == math.MaxUint16 {
 		return false
 	}
