@@ -89,7 +89,7 @@ func (s *slot) limit(w *Workload, deadline int64, l *Limits) {
 		}
 		return min(limit, total)
 	}
-	*l = Limits{Connect: own(a.Connect), FirstToken: own(a.FirstToken), Answer: own(a.Answer), Stall: own(a.Stall), Total: total}
+	l.Connect, l.FirstToken, l.Answer, l.Stall, l.Total = own(a.Connect), own(a.FirstToken), own(a.Answer), own(a.Stall), total
 	if from := s.learned.lateFrom; from > 0 {
 		s.ttftLimit = from + 3*kappa*s.input
 	}

@@ -123,10 +123,10 @@ func (r *Router) served(now int64, s *slot, o *Outcome) mark {
 	if s.firstAt == 0 {
 		r.admit(now, s, int64(took.ttft))
 	}
-	if sample := s.sampled(breaker.Finish, breaker.NoPace); s.learned.breaker.Quiet(now, sample) {
+	if s.succeed(now, breaker.Finish, breaker.NoPace) {
 		r.chance.k++
 	} else {
-		r.judge(now, s, sample)
+		r.judge(now, s, breaker.Sample{Phase: breaker.Finish})
 	}
 	r.verdict(s, breaker.Finish, true)
 	s.learned.success.add(now, 1)
@@ -170,10 +170,10 @@ func (s *slot) answerTokens(o *Outcome) int64 {
 // admit counts a first token that came.
 func (r *Router) admit(now int64, s *slot, ttft int64) {
 	pace := s.pace(ttft)
-	if sample := s.sampled(breaker.Admit, pace); s.learned.breaker.Quiet(now, sample) {
+	if s.succeed(now, breaker.Admit, pace) {
 		r.chance.k++
 	} else {
-		r.judge(now, s, sample)
+		r.judge(now, s, breaker.Sample{Phase: breaker.Admit, Pace: pace})
 	}
 	if !s.outdated() {
 		r.mark(s, mark(window.Bucket(ttft)))
@@ -194,13 +194,13 @@ func (s *slot) pace(ttft int64) breaker.Pace {
 	return breaker.OnTime
 }
 
-// sampled is what an attempt that went well tells the breaker.
-func (s *slot) sampled(phase breaker.Phase, pace breaker.Pace) breaker.Sample {
-	return breaker.Sample{Classes: s.classes, Round: s.round, Phase: phase, Pace: pace}
+// succeed tells the breaker that a half of an attempt went well, and whether that was all. A
+// success takes a draw all the same: draws are numbered by samples.
+func (s *slot) succeed(now int64, phase breaker.Phase, pace breaker.Pace) bool {
+	return s.learned.breaker.Succeed(now, breaker.Success{Classes: s.classes, Round: s.round, Phase: phase, Pace: pace})
 }
 
-// judge tells the breaker more than that one more went well: a quiet success takes a draw, and
-// no further call.
+// judge tells the breaker whatever else there is.
 func (r *Router) judge(now int64, s *slot, sample breaker.Sample) {
 	sample.Classes, sample.Round = s.classes, s.round
 	r.changed(now, s.learned, s.learned.breaker.Record(now, r.chance.draw(), sample))

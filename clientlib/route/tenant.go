@@ -65,11 +65,17 @@ type taken struct {
 // measure says what the call at hand needs; the tenant's own gates answer for all endpoints.
 func (r *Router) measure(now int64, w *work, c *Call) {
 	n := &r.need
-	*n = need{use: limit.Request(c.request.Input, w.provision(&c.request)), answer: w.predict(&c.request), percent: limit.All, plain: c.tenant == nil, least: -1}
-	if c.tenant == nil {
-		return
+	n.use, n.answer = limit.Request(c.request.Input, w.provision(&c.request)), w.predict(&c.request)
+	n.tab, n.percent, n.left, n.least = nil, limit.All, 0, -1
+	n.lowest, n.yields, n.plain, n.refused = false, false, true, Pass
+	if c.tenant != nil {
+		r.measureTenant(now, r.tabs[c.tenant.place])
 	}
-	t := r.tabs[c.tenant.place]
+}
+
+// measureTenant says what the tenant's caps, budget and priority leave the call at hand.
+func (r *Router) measureTenant(now int64, t *tab) {
+	n := &r.need
 	n.tab = t
 	n.contend(now, t.spec.Priority, &r.askedAt)
 	switch {

@@ -80,14 +80,14 @@ func (b *Breaker) Refuses(classes ClassSet) (refuses, soft bool) {
 // A sample of a round before a trip or closing of one of its classes moves nothing, but
 // that it may harden a soft trip.
 func (b *Breaker) Record(now int64, draw uint32, s Sample) (ch Change) {
-	if b.Quiet(now, s) {
+	if b.quiet(now, s) {
 		return ch
 	}
 	if b.policy == nil {
 		return ch
 	}
 	b.begin(now)
-	if b.watch(); b.Quiet(now, s) { // mostly only a cell had ended
+	if b.watch(); b.quiet(now, s) { // mostly only a cell had ended
 		return ch
 	}
 	b.pending.lasts = 0

@@ -23,21 +23,21 @@ func TestASuccessThatChangesNothingTouchesNoWindow(t *testing.T) {
 	s := Sample{Classes: Any.Set() | Tools.Set(), Pace: OnTime}
 	b.Record(0, 0, s)
 	for now := range int64(625_000) {
-		if now%1000 == 0 && !b.Quiet(now, s) {
+		if now%1000 == 0 && !b.quiet(now, s) {
 			t.Fatalf("at %d a success counts at once", now)
 		}
 	}
-	if b.Quiet(625_000, s) {
+	if b.quiet(625_000, s) {
 		t.Error("the cell has ended, and a success does not see to it")
 	}
 	failed := s
 	failed.Failed, failed.Pace = true, NoPace
 	b.Record(1, 0, failed)
-	if b.Quiet(2, s) {
+	if b.quiet(2, s) {
 		t.Error("a success that ends a run does not count at once")
 	}
 	b.Record(2, 0, s)
-	if !b.Quiet(3, s) {
+	if !b.quiet(3, s) {
 		t.Error("one failure of three, below min_samples, keeps successes from being pending")
 	}
 }

@@ -17,14 +17,6 @@ const (
 	rows = 4 // an index needs no check
 )
 
-// row is that of a success which is not late.
-func (s Sample) row() row {
-	if s.Phase == Finish {
-		return finished
-	}
-	return row(s.Pace)
-}
-
 const sets = 1 << (Classes - 1) // of classes, all with Any
 
 // pending counts successes since from.
@@ -33,19 +25,37 @@ type pending struct {
 	counts      [rows]bySet
 }
 
-// Quiet records a sample that only counts, and tells whether it did: a success that no rule
-// can make anything of before the cell ends. It is what Record does first.
-func (b *Breaker) Quiet(now int64, s Sample) bool {
-	if s.Failed || s.Pace == Late || s.Phase >= Quality || uint64(now-b.pending.from) >= uint64(b.pending.lasts) ||
+// Success is a Sample that went well, in registers: of no more than four parts it is passed
+// and read there.
+type Success struct {
+	Classes ClassSet
+	Round   uint64
+	Phase   Phase // Admit or Finish
+	Pace    Pace  // not Late
+}
+
+// Succeed counts a success, and tells whether that was all: no rule can make anything of it
+// before the cell of a window ends. Else it is a sample for Record. It is what Record does first.
+func (b *Breaker) Succeed(now int64, s Success) bool {
+	if s.Pace == Late || s.Phase >= Quality || uint64(now-b.pending.from) >= uint64(b.pending.lasts) ||
 		s.Round < b.settled || (b.refused|b.wary[s.Phase])&s.Classes != 0 {
 		return false
 	}
-	n := &b.pending.counts[s.row()%rows][s.Classes>>1&(sets-1)]
+	row := row(s.Pace)
+	if s.Phase == Finish {
+		row = finished
+	}
+	n := &b.pending.counts[row%rows][s.Classes>>1&(sets-1)]
 	if *n == math.MaxUint16 {
 		return false
 	}
 	*n++
 	return true
+}
+
+// quiet is Succeed for any sample.
+func (b *Breaker) quiet(now int64, s Sample) bool {
+	return !s.Failed && b.Succeed(now, Success{s.Classes, s.Round, s.Phase, s.Pace})
 }
 
 // flush moves what is pending into the windows.
