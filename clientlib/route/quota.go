@@ -166,7 +166,8 @@ func (q *quota) hear(now int64, draw uint32, h limit.Headers) (began bool) {
 // spent, or the only one. Else it is the endpoint alone.
 func (r *Router) cool(now int64, s *slot, after int64) {
 	cooled := false
-	n := need{use: s.reserved(), tab: s.taken.tab, percent: limit.All}
+	n := need{tab: s.taken.tab, percent: limit.All}
+	s.reserved(&n.use)
 	for _, q := range s.taken.all() {
 		if s.taken.solo != nil || len(s.taken.quotas) == 1 || q.name != "" && q.spent(now, &n) {
 			r.coolOne(now, s, q, after)

@@ -65,7 +65,8 @@ type taken struct {
 // measure says what the call at hand needs; the tenant's own gates answer for all endpoints.
 func (r *Router) measure(now int64, w *work, c *Call) {
 	n := &r.need
-	n.use, n.answer = limit.Request(c.request.Input, w.provision(&c.request)), w.predict(&c.request)
+	n.use.Set(c.request.Input, w.provision(&c.request))
+	n.answer = w.predict(&c.request)
 	n.tab, n.percent, n.left, n.least = nil, limit.All, 0, -1
 	n.lowest, n.yields, n.plain, n.refused = false, false, true, Pass
 	if c.tenant != nil {
@@ -208,18 +209,21 @@ func (r *Router) charge(now int64, s *slot) {
 }
 
 // reserved is what an attempt took of rate limits.
-func (s *slot) reserved() limit.Use { return limit.Request(s.input, s.foreseen) }
+func (s *slot) reserved(u *limit.Use) { u.Set(s.input, s.foreseen) }
 
 // refund settles what an attempt took.
 func (r *Router) refund(now int64, s *slot, o *Outcome) {
-	k, reserved, used := &s.taken, s.reserved(), s.used(o)
+	var reserved, used limit.Use
+	s.reserved(&reserved)
+	s.used(o, &used)
+	k := &s.taken
 	if q := k.solo; q != nil && source(k.from) == fromCommon {
 		q.common.Settle(now, s.started, &reserved, &used)
 		if o.Kind == Served {
 			q.common.Served()
 		}
 	} else {
-		r.refundAll(now, s, o, &used)
+		r.refundAll(now, s, o, &reserved, &used)
 	}
 	t := k.tab
 	if t == nil {
@@ -234,11 +238,11 @@ func (r *Router) refund(now int64, s *slot, o *Outcome) {
 }
 
 // refundAll settles with whatever quotas there are.
-func (r *Router) refundAll(now int64, s *slot, o *Outcome, used *limit.Use) {
-	k, reserved := &s.taken, s.reserved()
+func (r *Router) refundAll(now int64, s *slot, o *Outcome, reserved, used *limit.Use) {
+	k := &s.taken
 	for i, q := range k.all() {
 		if from := source(k.from >> (2 * i) & 3); from != nothing {
-			q.each(from, k.tab, func(l *limit.Quota) { l.Settle(now, s.started, &reserved, used) })
+			q.each(from, k.tab, func(l *limit.Quota) { l.Settle(now, s.started, reserved, used) })
 		}
 		if o.Kind == Served {
 			q.common.Served()
@@ -256,20 +260,19 @@ func (k *taken) all() []*quota {
 
 // used is what an attempt took of rate limits, in the end. What is not known is as it was
 // reserved, if the provider may have had it.
-func (s *slot) used(o *Outcome) limit.Use {
+func (s *slot) used(o *Outcome, u *limit.Use) {
 	switch {
 	case o.Kind == Unsent:
-		return limit.Use{}
 	case o.HasUsage:
-		return limit.Request(tokens(o.Usage.Input), tokens(o.Usage.Output))
+		u.Set(tokens(o.Usage.Input), tokens(o.Usage.Output))
 	case s.firstAt > 0 || o.Kind == Served || o.Kind == Invalid:
-		return s.reserved()
+		s.reserved(u)
 	case o.Kind == Cancelled || o.Kind == TimedOut:
-		return limit.Request(s.input, 0)
+		u.Set(s.input, 0)
 	case o.Kind == Abandoned:
-		return limit.Use{}
+	default:
+		u.Set(0, 0) // it refused, and counted the request
 	}
-	return limit.Request(0, 0) // it refused, and counted the request
 }
 
 // settle puts a cost in place of what was reserved, in the period that the attempt began

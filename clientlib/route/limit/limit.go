@@ -58,7 +58,15 @@ func (d Dimension) Window() int64 { return windows[d] }
 type Use [Daily]int64
 
 // Request is the use of one request with so many tokens.
-func Request(input, output int64) Use { return Use{1, input + output, input, output} }
+func Request(input, output int64) (u Use) {
+	u.Set(input, output)
+	return u
+}
+
+// Set writes a use in place: an array that is returned is copied more than once.
+func (u *Use) Set(input, output int64) {
+	u[Requests], u[Tokens], u[Input], u[Output] = 1, input+output, input, output
+}
 
 func (u *Use) of(d Dimension) int64 { return u[d%Daily] }
 
