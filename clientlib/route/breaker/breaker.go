@@ -16,7 +16,8 @@ type Breaker struct {
 	refused  ClassSet         // by any trip; open or half-open
 	hard     ClassSet         // by a hard one
 	held     ClassSet         // by the fleet
-	wary     [Phases]ClassSet // whose successes count at once, see quiet
+	wary     [Phases]ClassSet // whose successes count at once, see Succeed
+	runs     [Phases]ClassSet // that failed since their last success
 	round    uint64           // grows with every trip, closing and probe
 	settled  uint64           // the latest of since
 	ramped   uint64           // the latest of ramps

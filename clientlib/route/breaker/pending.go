@@ -104,16 +104,9 @@ func (n *bySet) byClass() [Classes]uint32 {
 // watch says which classes' successes count at once from now on: those which could meet a
 // rule, or end a run. The others may be pending until a cell of a window ends.
 func (b *Breaker) watch() {
-	b.wary = [Phases]ClassSet{}
+	b.wary = b.runs
 	for i := range b.evidence {
 		b.suspect(&b.evidence[i].sums)
-	}
-	for c, l := range b.lanes {
-		for p := range Phases {
-			if l != nil && !l.runs[p].Clean() {
-				b.wary[p] |= Class(c).Set()
-			}
-		}
 	}
 	from, to := b.evidence[0].ring.Newest()
 	slowFrom, slowTo := b.evidence[1].ring.Newest()
