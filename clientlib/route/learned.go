@@ -31,7 +31,6 @@ type learned struct {
 	number  uint32 // of its own
 	facts   *facts // of the last snapshot that had it
 	place   int32  // in the snapshot's facts, while it is there
-	cold    bool   // the next latency sample says nothing
 	suspect bool   // in the router's list of those with trips
 	lost    breaker.ClassSet
 	leftAt  int64 // when it left the catalog; 0: it has not

@@ -24,6 +24,7 @@ type running struct {
 	answer      float64
 	tpot        int32
 	graded      bool  // a long request costs more
+	cold        bool  // the next latency sample says nothing
 	lateFrom    int64 // ttft_limit; 0: none
 	outstanding int64 // tokens: prompts, and answers as predicted
 	noteFrom    int64 // the next change leaves a note
