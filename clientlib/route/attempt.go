@@ -18,33 +18,31 @@ type flights struct {
 	serial uint64
 }
 
-// slot is one attempt in flight, on three cache lines. It gives back to what it captured,
-// whatever came since. Times are µs.
+// slot is one attempt in flight, on three cache lines: what a first token needs, what the end
+// needs too, and limits. It gives back to what it captured, whatever came since. Times are µs.
 type slot struct {
-	serial   uint64 // 0: free
-	learned  *learned
-	tally    *tally
-	endpoint *Endpoint
-	call     *Call
-	permit   *Permit // of a fleet's probe that is not judged yet
+	serial         uint64 // 0: free
+	learned        *learned
+	tally          *tally
+	started        int64
+	firstAt        int64 // 0: no first token yet
+	ttftLimit      int64 // above it a first token is late; 0: never
+	older, younger int32 // without a first token at the same endpoint; −1: none
+	classes        breaker.ClassSet
+	stream         bool
+	late           bool // counted before its first token came
+	local          bool // a probe of this process's own half-open
 
-	started  int64
-	firstAt  int64 // 0: no first token yet
+	round    uint64
 	policyAt int64 // when the workload's own limit passes; lostAt: it has none
 	lostAt   int64
+	input    int64 // tokens
+	output   int64 // predicted
+	call     *Call
+	permit   *Permit // of a fleet's probe that is not judged yet
+	endpoint *Endpoint
 
-	input     int64 // tokens
-	output    int64 // predicted
-	ttftLimit int64 // above it a first token is late; 0: never
-	round     uint64
-
-	taken                // of limits
-	older, younger int32 // without a first token at the same endpoint; −1: none
-
-	classes breaker.ClassSet
-	stream  bool
-	late    bool // counted before its first token came
-	local   bool // a probe of this process's own half-open
+	taken // of limits
 }
 
 // send takes an attempt.
