@@ -42,6 +42,19 @@ func TestASuccessThatChangesNothingTouchesNoWindow(t *testing.T) {
 	}
 }
 
+func TestMoreSuccessesThanMayPendAreCounted(t *testing.T) {
+	var b Breaker
+	b.SetPolicy(&Policy{Window: 5e6, SlowWindow: 60e6, MinSamples: 20, Consecutive: 5, FailureRatio: 0.5})
+	const n = 70_000 // above 2^16
+	for range n {
+		b.Record(0, 0, Sample{Classes: Any.Set()})
+	}
+	b.flush()
+	if got := b.evidence[0].sums.ok[Admit][Any]; got != n {
+		t.Errorf("%d of %d", got, n)
+	}
+}
+
 func TestCountsEndWithoutWrapping(t *testing.T) {
 	var w sliding
 	for range 3 {
