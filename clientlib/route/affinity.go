@@ -32,7 +32,7 @@ func (c *Call) key(w *Workload) (key uint32, ok bool) {
 // takes the call, unless it does much worse than others.
 func (r *Router) home(now int64, d *draws, p *pool, tier int, c *Call) int32 {
 	w := p.work.compiled
-	if w.spec.Affinity.On == AffinityNone || w.spec.Strategy == Hash || w.tables[tier].Len() == 0 {
+	if w.spec.Strategy == Hash || w.tables[tier].Len() == 0 {
 		return nowhere
 	}
 	key, ok := c.key(w.spec)

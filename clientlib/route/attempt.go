@@ -18,33 +18,31 @@ type flights struct {
 	serial uint64
 }
 
-// slot is one attempt in flight, on three cache lines. It gives back to what it captured,
-// whatever came since. Times are µs.
+// slot is one attempt in flight, on three cache lines: what a first token needs, what the end
+// needs too, and limits. It gives back to what it captured, whatever came since. Times are µs.
 type slot struct {
-	serial   uint64 // 0: free
-	learned  *learned
-	tally    *tally
-	endpoint *Endpoint
-	call     *Call
-	permit   *Permit // of a fleet's probe that is not judged yet
+	serial         uint64 // 0: free
+	learned        *learned
+	tally          *tally
+	started        int64
+	firstAt        int64 // 0: no first token yet
+	ttftLimit      int64 // above it a first token is late; 0: never
+	older, younger int32 // without a first token at the same endpoint; −1: none
+	classes        breaker.ClassSet
+	stream         bool
+	late           bool // counted before its first token came
+	local          bool // a probe of this process's own half-open
 
-	started  int64
-	firstAt  int64 // 0: no first token yet
+	round    uint64
 	policyAt int64 // when the workload's own limit passes; lostAt: it has none
 	lostAt   int64
+	input    int64 // tokens
+	output   int64 // predicted
+	call     *Call
+	permit   *Permit // of a fleet's probe that is not judged yet
+	endpoint *Endpoint
 
-	input     int64 // tokens
-	output    int64 // predicted
-	ttftLimit int64 // above it a first token is late; 0: never
-	round     uint64
-
-	taken                // of limits
-	older, younger int32 // without a first token at the same endpoint; −1: none
-
-	classes breaker.ClassSet
-	stream  bool
-	late    bool // counted before its first token came
-	local   bool // a probe of this process's own half-open
+	taken // of limits
 }
 
 // send takes an attempt.
@@ -53,7 +51,7 @@ func (r *Router) send(now int64, p *pool, m *member, c *Call, probe probe, step 
 	s, w, e, q := &r.slots[id], p.work.compiled.spec, m.endpoint, &c.request
 	s.learned, s.tally, s.endpoint, s.call, s.permit = m.learned, m.tally, e, c, probe.permit
 	s.tally.work = p.work
-	s.started, s.input, s.output = now, q.Input, p.work.predict(q)
+	s.started, s.input, s.output = now, q.Input, r.need.answer
 	s.classes, s.stream, s.local, s.round = p.ask.classes, q.Stream, probe.round != 0, probe.round
 	if !s.local {
 		s.round = m.breaker.Round()
@@ -89,7 +87,7 @@ func (s *slot) limit(w *Workload, deadline int64, l *Limits) {
 		}
 		return min(limit, total)
 	}
-	*l = Limits{Connect: own(a.Connect), FirstToken: own(a.FirstToken), Answer: own(a.Answer), Stall: own(a.Stall), Total: total}
+	l.Connect, l.FirstToken, l.Answer, l.Stall, l.Total = own(a.Connect), own(a.FirstToken), own(a.Answer), own(a.Stall), total
 	if from := s.learned.lateFrom; from > 0 {
 		s.ttftLimit = from + 3*kappa*s.input
 	}

@@ -21,21 +21,20 @@ type Call struct {
 	began    int64
 	hash     uint32 // where it goes while a tier comes back
 
-	attempts int64
-	same     int64 // tries of the same endpoint in a row
+	attempts uint8
+	same     uint8 // tries of the same endpoint in a row
+	excluded uint8 // of tried
 	open     bool  // an attempt is in flight
 	content  bool
-	last     Outcome
+	repeat   bool  // the next attempt goes to the same endpoint, if it can
+	decided  bool  // what follows the last attempt, and not before until
+	from     int32 // the first tier that it may use; above 0 once it has escalated
+	until    int64
 	at       *learned // of the last attempt
+	last     Outcome
 	tried    [maxAttempts]uint32
-	excluded int
-
-	decided bool // what follows the last attempt, and not before until
-	until   int64
-	repeat  bool  // the next attempt goes to the same endpoint, if it can
-	window  int64 // of the last attempt's endpoint, as it was then
-	larger  int64 // tokens that the window must hold after an endpoint's did not
-	from    int   // the first tier that it may use; above 0 once it has escalated
+	window   int64 // of the last attempt's endpoint, as it was then
+	larger   int64 // tokens that the window must hold after an endpoint's did not
 }
 
 // Attempts is how many were sent.
@@ -96,7 +95,7 @@ func (r *Router) Next(now int64, seed uint32, c *Call) (s Step) {
 	switch { // once more: a wait or a new catalog may have come between
 	case now >= c.deadline(spec):
 		return c.end(EndDeadline, nil)
-	case c.attempts > 0 && c.attempts >= c.most(spec):
+	case c.attempts > 0 && int64(c.attempts) >= c.most(spec):
 		return c.end(EndAttempts, nil)
 	case c.attempts > 0 && !r.affords(now, w, c):
 		return c.end(EndBudget, nil)
@@ -108,15 +107,21 @@ func (r *Router) Next(now int64, seed uint32, c *Call) (s Step) {
 // find returns what is kept of the call's workload.
 func (r *Router) find(c *Call) (*work, error) {
 	w := r.workOf(c.workload)
-	switch {
-	case w == nil:
-		return nil, fmt.Errorf("workload %q: %w", c.workload, ErrUnknownWorkload)
-	case w.compiled.spec.Unusable != "":
-		return nil, fmt.Errorf("workload %q: %w: %s", c.workload, ErrUnusable, w.compiled.spec.Unusable)
-	case c.open:
-		return nil, errors.New("bug: Next while the call's attempt is in flight")
+	if w == nil || w.compiled.spec.Unusable != "" || c.open {
+		return nil, c.refusal(w)
 	}
 	return w, nil
+}
+
+// refusal says why the call has no next step, whatever else is.
+func (c *Call) refusal(w *work) error {
+	switch {
+	case w == nil:
+		return fmt.Errorf("workload %q: %w", c.workload, ErrUnknownWorkload)
+	case w.compiled.spec.Unusable != "":
+		return fmt.Errorf("workload %q: %w: %s", c.workload, ErrUnusable, w.compiled.spec.Unusable)
+	}
+	return errors.New("bug: Next while the call's attempt is in flight")
 }
 
 // workOf finds what is kept of a workload; one that was asked for lately by the same name is
@@ -180,7 +185,7 @@ func (c *Call) ends(w *workload) (End, bool) {
 	case c.content && !w.spec.Whole:
 		return EndContent, true
 	}
-	return EndAttempts, c.attempts >= c.most(w.spec)
+	return EndAttempts, int64(c.attempts) >= c.most(w.spec)
 }
 
 // enlarge asks for a larger window than the one that was too short, once; of a later tier
@@ -199,8 +204,8 @@ func (c *Call) escalate(w *workload) bool {
 	if c.from > 0 || c.at.leftAt > 0 {
 		return false
 	}
-	c.from = 1 + slices.IndexFunc(w.tiers, func(t []int32) bool { return slices.Contains(t, c.at.place) })
-	return c.from > 0 && c.from < len(w.tiers)
+	c.from = 1 + int32(slices.IndexFunc(w.tiers, func(t []int32) bool { return slices.Contains(t, c.at.place) }))
+	return c.from > 0 && int(c.from) < len(w.tiers)
 }
 
 // most is how many attempts the call gets.
@@ -227,7 +232,7 @@ func (c *Call) cost() float64 {
 
 // repeats tells whether the same endpoint is tried first: its caches are warm.
 func (c *Call) repeats(now int64, w *Workload) bool {
-	if c.same >= w.Attempts.SameEndpoint || c.last.RetryAfter > backoffMost {
+	if int64(c.same) >= w.Attempts.SameEndpoint || c.last.RetryAfter > backoffMost {
 		return false
 	}
 	if c.last.Kind == Limited { // what another call was told may hold the quota for longer
@@ -268,14 +273,17 @@ func (r *Router) try(now int64, d *draws, w *work, c *Call, s *Step) {
 	r.measure(now, w, c)
 	r.demand(now)
 	r.choice.begin(now, d.seed, w, c)
-	at, probe := r.direct(now, w, p, c, false)
-	if at == nowhere {
+	at, probe := nowhere, probe{}
+	if r.probing() {
+		at, probe = r.direct(now, w, p, c, false)
+	}
+	if at == nowhere && c.repeat {
 		at = r.choice.found(WaySame, r.same(now, p, c))
 	}
 	if at == nowhere {
 		at = r.choose(now, d, p, c)
 	}
-	if at == nowhere {
+	if at == nowhere && r.probing() {
 		at, probe = r.direct(now, w, p, c, true)
 	}
 	if probe.on() {
@@ -300,9 +308,6 @@ func (r *Router) try(now int64, d *draws, w *work, c *Call, s *Step) {
 
 // same is the endpoint of the last attempt, when it is its turn again and passes every gate.
 func (r *Router) same(now int64, p *pool, c *Call) int32 {
-	if !c.repeat {
-		return nowhere
-	}
 	if p.has(c.at) && r.gate(now, p, c.at.place, c) == Pass {
 		return c.at.place
 	}

@@ -121,7 +121,7 @@ func (r *Router) candidate(now int64, p *pool, tier int, place int32, c *Call) C
 	v := Candidate{Endpoint: l.name, Tier: p.tiers[tier].name, Reason: r.gate(now, p, place, c), Evidence: l.evidence(now, r.measured(p.work, place))}
 	v.ProbeDue = v.Reason == ReasonBreakerOpen && r.probeDue(now, p, l, c)
 	if v.Reason == Pass {
-		v.Inputs = r.inputs(now, p, place, c)
+		r.inputs(now, p, place, c, &v.Inputs)
 		v.Liking = r.liked(now, p, tier, place)
 		if strategy.scores() {
 			v.Score = strategy.score(&v.Inputs)

@@ -81,6 +81,20 @@ func (l *learned) heldBy(classes breaker.ClassSet) breaker.ClassSet {
 	return l.word.held &^ l.lost & classes
 }
 
+// unhindered tells at a first look that a place passes every gate and is taken whenever it is
+// drawn: nothing that could keep it out is there at all. Most draws need no other look.
+func (r *Router) unhindered(now int64, p *pool, place int32, c *Call) bool {
+	if !p.even || !r.need.plain || c.excluded > 0 {
+		return false
+	}
+	bits, l := r.states.bits[place], r.current[place]
+	if bits&(p.mask|state(allClasses)<<stateRamping) != 0 {
+		return false
+	}
+	return bits&stateLimited == 0 || l.solo != nil && l.solo.common.Idle(now) &&
+		(l.most == Absent || float64(l.inFlight)+l.others < float64(l.most)) // of others there are no more than were counted
+}
+
 // gate is every gate that time, load or the call itself moves.
 func (r *Router) gate(now int64, p *pool, place int32, c *Call) Reason {
 	if reason := r.passes(now, p, place, c); reason != Pass {
@@ -95,8 +109,8 @@ func (r *Router) passes(now int64, p *pool, place int32, c *Call) Reason {
 		return ReasonExcluded
 	}
 	bits := r.states.bits[place]
-	if reason := (bits & p.mask).reason(); reason != Pass {
-		return reason
+	if refused := bits & p.mask; refused != 0 {
+		return refused.reason()
 	}
 	if bits&stateLimited != 0 || p.slowest > 0 {
 		if reason := r.limits(now, p, place); reason != Pass {

@@ -21,7 +21,7 @@ func (s *slot) expectation(output int64) int64 {
 	if s.stream {
 		return e
 	}
-	return e + s.learned.tpot*output
+	return e + int64(s.learned.tpot)*output
 }
 
 // latency is how long an endpoint takes, for the workload alone once it has samples enough.
@@ -39,7 +39,7 @@ func (r *Router) measured(w *work, place int32) *average { return &r.latency(w, 
 // measured, the less of it the older it is; and more when the oldest unanswered attempt is
 // late already.
 func (r *Router) expect(now int64, p *pool, place int32, input int64) float64 {
-	e := float64(prefill(input))
+	e, l := float64(prefill(input)), r.current[place]
 	a := r.measured(p.work, place)
 	trust := 0.0
 	if a.n > 0 {
@@ -47,10 +47,10 @@ func (r *Router) expect(now int64, p *pool, place int32, input int64) float64 {
 	}
 	t := a.value
 	if trust < 1 {
-		neutral := r.neutral(now, p, place, e)
+		neutral := r.neutral(now, p, l, e)
 		t = neutral + float64(trust*(a.value-neutral))
 	}
-	if l := r.current[place]; l.oldest >= 0 {
+	if l.oldest >= 0 {
 		t = max(t, float64(float64(now-l.since)/float64(l.expected))*e)
 	}
 	return t
@@ -58,9 +58,9 @@ func (r *Router) expect(now int64, p *pool, place int32, input int64) float64 {
 
 // neutral is what is expected of an endpoint of which nothing is known here: what the fleet
 // sees of it, else the pool's median, else what the input explains.
-func (r *Router) neutral(now int64, p *pool, place int32, explained float64) float64 {
-	if w := r.current[place].word; w.fresh(now) && w.slowdown > 0 {
-		return float64(w.slowdown * explained)
+func (r *Router) neutral(now int64, p *pool, l *learned, explained float64) float64 {
+	if l.usual > 0 && now < l.heardAt+silence {
+		return float64(l.usual * explained)
 	}
 	if median := r.middle(now, p); median > 0 {
 		return median

@@ -31,7 +31,6 @@ type learned struct {
 	number  uint32 // of its own
 	facts   *facts // of the last snapshot that had it
 	place   int32  // in the snapshot's facts, while it is there
-	cold    bool   // the next latency sample says nothing
 	suspect bool   // in the router's list of those with trips
 	lost    breaker.ClassSet
 	leftAt  int64 // when it left the catalog; 0: it has not
@@ -67,11 +66,11 @@ func (l *learned) uses(overlay uint64) {
 
 // hear takes the fleet's word on the endpoint.
 func (l *learned) hear(w *word) {
-	l.word, l.others, l.elsewhere, l.heardAt = w, 0, 0, 0
+	l.word, l.others, l.elsewhere, l.heardAt, l.usual = w, 0, 0, 0, 0
 	if w == nil {
 		return
 	}
-	l.others, l.heardAt = max(0, w.inFlight-float64(l.then(w.at))), w.at
+	l.others, l.heardAt, l.usual = max(0, w.inFlight-float64(l.then(w.at))), w.at, w.slowdown
 	if w.inFlight > 0 {
 		l.elsewhere = float64(w.tokens*l.others) / w.inFlight
 	}

@@ -67,7 +67,8 @@ func (v *vocabulary) equal(o *vocabulary) bool {
 const (
 	capStream = "stream"
 	capTools  = "tools"
-	streamBit = 0 // it is named first
+	streamBit = 0 // they are named first
+	toolsBit  = 1
 )
 
 // words reads a vocabulary. Its error names the kind of which there are too many.

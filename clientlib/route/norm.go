@@ -43,7 +43,7 @@ func (r *Router) norm(now int64, p *pool, tier int) *norm {
 	}
 	if w.Affinity.On != AffinityNone {
 		n.perShare = median(r.survey(p, tier, func(place int32) float64 { return load(place) / float64(r.states.shares[place]) }))
-		n.slowdown = median(r.survey(p, tier, func(place int32) float64 { return r.latency(p.work, place).usual() }))
+		n.slowdown = median(r.survey(p, tier, func(place int32) float64 { return r.latency(p.work, place).known() }))
 	}
 	return n
 }

@@ -38,8 +38,8 @@ func (k OutcomeKind) String() string {
 // Outcome is what Settle learns of an attempt.
 type Outcome struct {
 	Kind       OutcomeKind
-	Usage      money.Usage
 	HasUsage   bool
+	Usage      money.Usage
 	RetryAfter int64 // µs; 0: none was given
 	Status     int   // HTTP or gRPC; 0: none
 	Detail     string

@@ -27,6 +27,13 @@ func (a *ask) hash() uint32 {
 	return uint32(h * 0x9E3779B97F4A7C15 >> 32)
 }
 
+// is tells whether two asks are equal: the compiler would call for a comparison of bytes.
+func (a *ask) is(b *ask) bool {
+	names := (a.needs[0] ^ b.needs[0]) | (a.needs[1] ^ b.needs[1]) | (a.apis[0] ^ b.apis[0]) | (a.apis[1] ^ b.apis[1])
+	sizes := (a.window ^ b.window) | (a.output ^ b.output)
+	return names|uint64(sizes) == 0 && a.policy == b.policy && a.from == b.from && a.classes == b.classes
+}
+
 // pool is the endpoints that can serve an ask, tier by tier.
 type pool struct {
 	token   *token    // of the static that it is built for
@@ -44,6 +51,7 @@ type pool struct {
 	slowest int64  // of the contract, µs; 0: none
 	left    []left // those that a gate keeps out of it
 	panic   bool   // soft trips are ignored
+	even    bool   // who passes the gates for time and load is taken when drawn: see unhindered
 }
 
 type left struct {
@@ -88,7 +96,7 @@ func (r *Router) member(w *work, place int32) member {
 // pool finds or builds the pool of an ask and brings it up to date.
 func (r *Router) pool(now int64, w *work, a *ask) *pool {
 	p := w.recent[a.hash()%recentPools]
-	if p == nil || p.ask != *a {
+	if p == nil || !p.ask.is(a) {
 		p = r.poolOf(w, a)
 	}
 	p.usedAt = now
@@ -179,8 +187,8 @@ func (r *Router) keep(p *pool) bool {
 func (r *Router) build(p *pool) {
 	s, w := r.snapshot.static, p.work.compiled
 	r.seat(p.work)
-	was := p.tiers
-	*p = pool{work: p.work, ask: p.ask, usedAt: p.usedAt, panic: p.panic, token: s.token, made: w, slowest: w.spec.Contract.MaxTTFT}
+	was, even := p.tiers, w.spec.Strategy != LatencyWeighted && w.spec.Strategy != QuotaAware && w.spec.Contract.MaxTTFT == 0
+	*p = pool{even: even, work: p.work, ask: p.ask, usedAt: p.usedAt, panic: p.panic, token: s.token, made: w, slowest: w.spec.Contract.MaxTTFT}
 	o := &roster{places: make([]int32, 0, w.size()), sumAt: -medianLast}
 	for i, places := range w.tiers {
 		t := tier{name: w.spec.Tiers[i].Name, from: len(o.places)}

@@ -40,10 +40,13 @@ func (r *Router) Grant(now int64, p Permit) {
 	r.permits = append(r.permits, p)
 }
 
+// probing tells whether direct may find anything.
+func (w *watched) probing() bool { return len(w.permits)+len(w.suspects) > 0 }
+
 // direct finds an open endpoint that is due a probe and lets this call be the one: a first
 // attempt with another one left and time enough, or any when nothing else is left.
 func (r *Router) direct(now int64, w *work, p *pool, c *Call, last bool) (int32, probe) {
-	if len(r.permits) == 0 && len(r.suspects) == 0 || !last && !r.spare(now, w, c) {
+	if !last && !r.spare(now, w, c) {
 		return nowhere, probe{}
 	}
 	for i, permit := range r.permits {
@@ -143,9 +146,12 @@ func (r *Router) probable(now int64, p *pool, l *learned, c *Call) bool {
 // verdict tells the fleet how its probe went, once: at the first token, or at the end when
 // that is what had opened it; a failure at any time.
 func (r *Router) verdict(s *slot, phase breaker.Phase, good bool) {
-	if s.permit == nil {
-		return
+	if s.permit != nil {
+		r.judged(s, phase, good)
 	}
+}
+
+func (r *Router) judged(s *slot, phase breaker.Phase, good bool) {
 	switch {
 	case !good && (phase == breaker.Finish || s.permit.Phase == breaker.Admit):
 		r.result(*s.permit, ProbeBad)
@@ -176,9 +182,12 @@ func (r *Router) result(p Permit, o ProbeOutcome) {
 
 // changed follows what a breaker did: events, the list of suspects, and the pools.
 func (r *Router) changed(now int64, l *learned, ch breaker.Change) {
-	if ch == (breaker.Change{}) {
-		return
+	if ch != (breaker.Change{}) {
+		r.follow(now, l, ch)
 	}
+}
+
+func (r *Router) follow(now int64, l *learned, ch breaker.Change) {
 	r.touch(now, l)
 	r.urgent = true
 	r.trips = l.breaker.Trips(r.trips[:0])

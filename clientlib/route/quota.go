@@ -85,10 +85,6 @@ func (q *quota) each(from source, t *tab, do func(*limit.Quota)) {
 
 // take takes what source found.
 func (q *quota) take(now int64, n *need) source {
-	if n.percent == limit.All && len(q.parts) == 0 {
-		q.common.Take(now, &n.use)
-		return fromCommon
-	}
 	from, _ := q.source(now, n)
 	q.each(from, n.tab, func(l *limit.Quota) { l.Take(now, &n.use) })
 	if from == fromPart {
@@ -119,10 +115,6 @@ var quotaReasons = [...]Reason{Pass, ReasonQuotaCooldown, ReasonQuotaRequests, R
 
 // room tells whether an endpoint's quotas have room for the call at hand.
 func (r *Router) room(now int64, l *learned) Reason {
-	n := &r.need
-	if q := l.solo; q != nil && len(q.parts) == 0 && q.common.Allows(now, &n.use, n.percent) == limit.Free {
-		return Pass
-	}
 	for _, q := range l.quotas {
 		if from, why := q.source(now, &r.need); from == nothing {
 			return quotaReasons[why]
@@ -156,11 +148,12 @@ func (r *Router) Headers(now int64, a Attempt, h limit.Headers) bool {
 		return false
 	}
 	h.At = s.started
-	if len(s.taken.quotas) > 1 { // which of them it speaks of is not known
+	quotas := s.taken.all()
+	if len(quotas) > 1 { // which of them it speaks of is not known
 		h.At = longAgo
 	}
 	draw := r.chance.draw()
-	for _, q := range s.taken.quotas {
+	for _, q := range quotas {
 		if q.hear(now, draw, h) {
 			r.cooling(now, s, q)
 		}
@@ -183,9 +176,10 @@ func (q *quota) hear(now int64, draw uint32, h limit.Headers) (began bool) {
 // spent, or the only one. Else it is the endpoint alone.
 func (r *Router) cool(now int64, s *slot, after int64) {
 	cooled := false
-	n := need{use: s.reserved(), tab: s.taken.tab, percent: limit.All}
-	for _, q := range s.taken.quotas {
-		if len(s.taken.quotas) == 1 || q.name != "" && q.spent(now, &n) {
+	n := need{tab: s.taken.tab, percent: limit.All}
+	s.reserved(&n.use)
+	for _, q := range s.taken.all() {
+		if s.taken.solo != nil || len(s.taken.quotas) == 1 || q.name != "" && q.spent(now, &n) {
 			r.coolOne(now, s, q, after)
 			cooled = true
 		}

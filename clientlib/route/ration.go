@@ -19,6 +19,9 @@ func (r *Router) ration(now int64, s *static) {
 	for _, q := range r.quotas {
 		q.divide(now, r.tabs)
 	}
+	for _, l := range r.learned {
+		l.solo = l.alone()
+	}
 }
 
 // divide parts a quota into what tenants reserve and what is left. One that the catalog does
@@ -113,10 +116,15 @@ func (r *Router) shares(l *learned) {
 	if len(l.quotas) != 1 {
 		l.quotas = append(l.quotas, l.own)
 	}
-	l.solo = nil
-	if len(l.quotas) == 1 {
-		l.solo = l.quotas[0]
+	l.solo = l.alone()
+}
+
+// alone is the only quota of an endpoint, when nothing of it is reserved.
+func (l *learned) alone() *quota {
+	if len(l.quotas) == 1 && len(l.quotas[0].parts) == 0 {
+		return l.quotas[0]
 	}
+	return nil
 }
 
 // Lease is this process's part of one dimension of a quota, or of a tenant's caps.

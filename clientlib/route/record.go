@@ -136,7 +136,7 @@ func (r *Router) Decision() Record {
 	d := Record{
 		Revision: v.Revision, Generation: v.Generation, At: c.now, Seed: c.seed, Tie: c.tie, Refused: c.refused, Refusals: c.misses,
 		Strategy: c.work.compiled.spec.Strategy, StrategyVersion: c.work.compiled.spec.Strategy.Version(),
-		Way: c.way, Attempt: uint8(c.call.attempts), Drawn: c.drawn, Chosen: c.chosen,
+		Way: c.way, Attempt: c.call.attempts, Drawn: c.drawn, Chosen: c.chosen,
 	}
 	if d.Way == WayDrawn && d.Strategy.likes() {
 		d.Liking = c.liking

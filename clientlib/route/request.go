@@ -2,9 +2,6 @@ package route
 
 import (
 	"fmt"
-	"slices"
-
-	"github.com/pointsman/pointsman/clientlib/route/breaker"
 )
 
 const (
@@ -46,21 +43,6 @@ func (q *Request) check() error {
 	return nil
 }
 
-// classes are all that the request fits.
-func (q *Request) classes() breaker.ClassSet {
-	c := anyClass
-	if q.Stream {
-		c |= streamClass
-	}
-	if slices.Contains(q.Needs, capTools) {
-		c |= toolsClass
-	}
-	if q.Input+q.MaxOutput >= longTokens {
-		c |= longClass
-	}
-	return c
-}
-
 // ask fills in what the call asks of an endpoint, and is false for a tenant that may not.
 func (s *static) ask(w *workload, c *Call, a *ask) (allowed bool) {
 	q := &c.request
@@ -75,14 +57,25 @@ func (s *static) ask(w *workload, c *Call, a *ask) (allowed bool) {
 		one.add(s.vocabulary.apis.bit(q.API))
 		a.apis = a.apis.and(one)
 	}
-	a.needs = s.vocabulary.capabilities.set(q.Needs)
+	a.classes = anyClass
 	if q.Stream {
 		a.needs.add(streamBit)
+		a.classes |= streamClass
+	}
+	for _, name := range q.Needs {
+		if name == capTools {
+			a.needs.add(toolsBit)
+			a.classes |= toolsClass
+		} else {
+			a.needs.add(s.vocabulary.capabilities.bit(name))
+		}
+	}
+	if q.Input+q.MaxOutput >= longTokens {
+		a.classes |= longClass
 	}
 	a.window = bucket(w.windows, max(q.Input+max(q.MaxOutput, 1), c.larger))
 	a.output = bucket(w.caps, q.MaxOutput)
-	a.classes = q.classes()
-	a.from = int32(c.from)
+	a.from = c.from
 	return allowed
 }
 

@@ -244,7 +244,7 @@ func (r *Router) meet(f *facts) *learned {
 	l := r.learned[k]
 	if l == nil {
 		r.met++
-		l = &learned{key: k, number: r.met, running: running{oldest: -1, newest: -1}, cold: true, tallies: map[string]*tally{}}
+		l = &learned{key: k, number: r.met, running: running{oldest: -1, newest: -1, cold: true}, tallies: map[string]*tally{}}
 		r.learned[k] = l
 	}
 	if l.facts == f {

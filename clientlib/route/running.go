@@ -7,36 +7,38 @@ const (
 
 // running is an endpoint's attempts in flight, here and elsewhere, how long they take, and what
 // of the endpoint each of them needs: on three cache lines, the first shorter by the
-// allocator's word.
+// allocator's word. The first two are all that a candidate is judged by.
 type running struct {
-	inFlight    int64
-	most        int64   // concurrency; Absent: unlimited
-	others      float64 // the fleet's in flight less the own ones of then, when the word came
-	heardAt     int64   // when the word was true
-	solo        *quota  // the only one; nil: there are several
-	outstanding int64   // tokens: prompts, and answers as predicted
-	oldest      int32   // slots without a first token, oldest first; −1: none
-	newest      int32
+	inFlight int64
+	most     int64   // concurrency; Absent: unlimited
+	others   float64 // the fleet's in flight less the own ones of then, when the word came
+	heardAt  int64   // when the word was true
+	usual    float64 // slowdown that the fleet sees; 0: not known
+	solo     *quota  // the only one, not divided; nil: look at all
+	oldest   int32   // slots without a first token, oldest first; −1: none
+	newest   int32
+
+	since       int64   // when the oldest was sent
+	expected    int64   // how long it should take; above 0
+	input       float64 // prices of a plain request, pico-dollars a token
+	answer      float64
+	tpot        int32
+	graded      bool  // a long request costs more
+	cold        bool  // the next latency sample says nothing
+	lateFrom    int64 // ttft_limit; 0: none
+	outstanding int64 // tokens: prompts, and answers as predicted
+	noteFrom    int64 // the next change leaves a note
 
 	latency
-	since    int64 // when the oldest was sent
-	expected int64 // how long it should take; above 0
-
-	endpoint *Endpoint // of the last snapshot that had it; what follows is its
-	tpot     int64
-	lateFrom int64   // ttft_limit; 0: none
-	output   int64   // max_output_tokens; 0: none
-	input    float64 // prices of a plain request, pico-dollars a token
-	answer   float64
-	graded   bool  // a long request costs more
-	noteFrom int64 // the next change leaves a note
+	endpoint *Endpoint // of the last snapshot that had it
+	output   int64     // max_output_tokens; 0: none
 }
 
 // describes takes what each attempt needs of the endpoint.
 func (l *running) describes(e *Endpoint) {
 	l.endpoint, l.most, l.tpot = e, e.Concurrency, tpot
 	if own := e.Capacity.TPOT; own > 0 {
-		l.tpot = min(own, second)
+		l.tpot = int32(min(own, second))
 	}
 	l.lateFrom, l.output = e.Breaker.TTFTLimit, e.MaxOutputTokens
 	l.input, l.answer, l.graded = float64(e.Price.Input), float64(e.Price.Output), len(e.Price.Above) > 0

@@ -1,5 +1,10 @@
 package route
 
+import (
+	"github.com/pointsman/pointsman/clientlib/route/limit"
+	"github.com/pointsman/pointsman/clientlib/route/money"
+)
+
 // Inputs are what a score is made of; those that the strategy does not ask for are 0.
 type Inputs struct {
 	Load  float64 // requests in flight over the fleet, as far as known
@@ -19,6 +24,8 @@ func (s Strategy) scores() bool {
 // score says how much one more request would cost; lower wins.
 func (s Strategy) score(in *Inputs) float64 {
 	switch s {
+	case P2C:
+		return float64((in.Load+1)*in.Time) + in.Price
 	case LeastLoaded:
 		return (in.Load + 1) / in.Share
 	case WeightedLeastLatency:
@@ -31,22 +38,25 @@ func (s Strategy) score(in *Inputs) float64 {
 
 const latencyUnit = 100_000 // µs, of weighted_least_latency (requirements.md, A3)
 
-// inputs of a place for a call.
-func (r *Router) inputs(now int64, p *pool, place int32, c *Call) Inputs {
-	l, strategy := r.current[place], p.work.compiled.spec.Strategy
-	switch strategy {
+// inputs are filled in for a place and a call.
+func (r *Router) inputs(now int64, p *pool, place int32, c *Call, in *Inputs) {
+	l, spec := r.current[place], p.work.compiled.spec
+	*in = Inputs{}
+	switch spec.Strategy {
+	case P2C:
+		in.Load, in.Time = l.load(now), r.expect(now, p, place, c.request.Input)
+		if spec.MoneyPerMS > 0 {
+			in.Price = r.need.worth(l, spec.MoneyPerMS)
+		}
 	case LeastLoaded:
-		return Inputs{Load: l.load(now), Share: r.shareOf(now, p, place)}
+		in.Load, in.Share = l.load(now), r.shareOf(now, p, place)
 	case WeightedLeastLatency:
-		return Inputs{Load: l.load(now), Time: r.expect(now, p, place, c.request.Input), Share: r.shareOf(now, p, place)}
+		in.Load, in.Time, in.Share = l.load(now), r.expect(now, p, place, c.request.Input), r.shareOf(now, p, place)
 	case LeastTokens:
-		return Inputs{Tokens: l.tokens(now), Rate: r.rate(p, place)}
+		in.Tokens, in.Rate = l.tokens(now), r.rate(p, place)
+	default:
+		in.Load, in.Time = l.load(now), r.expect(now, p, place, c.request.Input)
 	}
-	in := Inputs{Load: l.load(now), Time: r.expect(now, p, place, c.request.Input)}
-	if strategy == P2C && p.work.compiled.spec.MoneyPerMS > 0 {
-		in.Price = p.work.price(l, &c.request)
-	}
-	return in
 }
 
 // shareOf is a share with its ramp.
@@ -57,19 +67,19 @@ func (r *Router) shareOf(now int64, p *pool, place int32) float64 {
 
 // score is a place's for a call; the trial keeps what it is made of.
 func (r *Router) score(now int64, p *pool, place int32, c *Call, t *trial) float64 {
-	t.place, t.Inputs = place, r.inputs(now, p, place, c)
+	t.place = place
+	r.inputs(now, p, place, c, &t.Inputs)
 	return p.work.compiled.spec.Strategy.score(&t.Inputs)
 }
 
-// price is what this request would cost at an endpoint, in µs at the workload's exchange rate:
-// not to the last pico-dollar, as what is charged is.
-func (w *work) price(l *learned, q *Request) float64 {
-	rate := w.compiled.spec.MoneyPerMS // nano-dollars a millisecond, which is pico-dollars a µs
+// worth is what the call at hand would cost at an endpoint, in µs at an exchange rate, which
+// is in pico-dollars a µs: not to the last pico-dollar, as what is charged is.
+func (n *need) worth(l *learned, rate money.Nano) float64 {
 	in, out := l.input, l.answer
 	if l.graded {
-		plain, _, _, answer := l.endpoint.Price.At(q.Input)
+		plain, _, _, answer := l.endpoint.Price.At(n.use[limit.Input])
 		in, out = float64(plain), float64(answer)
 	}
-	sum := float64(float64(q.Input)*in) + float64(float64(w.predict(q))*out)
+	sum := float64(float64(n.use[limit.Input])*in) + float64(float64(n.answer)*out)
 	return sum / float64(rate)
 }

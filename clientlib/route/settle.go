@@ -65,13 +65,15 @@ func (r *Router) settle(now int64, id int32, s *slot, o *Outcome) {
 		*cost = cost.Plus(s.endpoint.Price.Cost(o.Usage))
 	}
 	r.refund(now, s, o)
-	r.waive(s.learned, s.probe())
+	if s.local || s.permit != nil {
+		r.waive(s.learned, s.probe())
+	}
 	s.call.open, s.call.last = false, *o
 	if o.Kind == TooLong {
 		s.call.window = s.endpoint.ContextWindow
 	}
 	r.uncount(now, id, s)
-	s.serial, s.call, s.permit, s.taken = 0, nil, nil, taken{} // what is left is written at the next
+	s.serial, s.call, s.permit = 0, nil, nil // what is left is written at the next
 	s.firstAt, s.late, s.ttftLimit = 0, false, 0
 	r.due[id] = forever
 	r.free = append(r.free, id)
@@ -121,7 +123,11 @@ func (r *Router) served(now int64, s *slot, o *Outcome) mark {
 	if s.firstAt == 0 {
 		r.admit(now, s, int64(took.ttft))
 	}
-	r.judge(now, s, breaker.Sample{Phase: breaker.Finish})
+	if s.succeed(now, breaker.Finish, breaker.NoPace) {
+		r.chance.k++
+	} else {
+		r.judge(now, s, breaker.Sample{Phase: breaker.Finish})
+	}
 	r.verdict(s, breaker.Finish, true)
 	s.learned.success.add(now, 1)
 	s.sample(now, took)
@@ -173,7 +179,11 @@ func (s *slot) read(o *Outcome) int64 {
 // admit counts a first token that came.
 func (r *Router) admit(now int64, s *slot, ttft int64) {
 	pace := s.pace(ttft)
-	r.judge(now, s, breaker.Sample{Phase: breaker.Admit, Pace: pace})
+	if s.succeed(now, breaker.Admit, pace) {
+		r.chance.k++
+	} else {
+		r.judge(now, s, breaker.Sample{Phase: breaker.Admit, Pace: pace})
+	}
 	if !s.outdated() {
 		r.mark(s, mark(window.Bucket(ttft)))
 		if pace == breaker.Late {
@@ -193,6 +203,13 @@ func (s *slot) pace(ttft int64) breaker.Pace {
 	return breaker.OnTime
 }
 
+// succeed tells the breaker that a half of an attempt went well, and whether that was all. A
+// success takes a draw all the same: draws are numbered by samples.
+func (s *slot) succeed(now int64, phase breaker.Phase, pace breaker.Pace) bool {
+	return s.learned.breaker.Succeed(now, breaker.Success{Classes: s.classes, Round: s.round, Phase: phase, Pace: pace})
+}
+
+// judge tells the breaker whatever else there is.
 func (r *Router) judge(now int64, s *slot, sample breaker.Sample) {
 	sample.Classes, sample.Round = s.classes, s.round
 	r.changed(now, s.learned, s.learned.breaker.Record(now, r.chance.draw(), sample))

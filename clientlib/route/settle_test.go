@@ -20,10 +20,13 @@ func TestWhatAnAttemptTouchesFillsFewCacheLines(t *testing.T) {
 	var l learned
 	var y tally
 	for what, v := range map[string]struct{ got, want uintptr }{
-		"a slot":                      {unsafe.Sizeof(s) + 8, 3 * line},
+		"a slot":                      {unsafe.Sizeof(s), 3 * line},
+		"a slot before its round":     {unsafe.Offsetof(s.round), line},
+		"a slot before its limits":    {unsafe.Offsetof(s.taken), 2 * line},
+		"a call":                      {unsafe.Sizeof(Call{}), 344},
 		"a tally":                     {unsafe.Sizeof(y), 7 * line},
 		"a tally before its costs":    {unsafe.Offsetof(y.cost), line},
-		"an endpoint before latency":  {unsafe.Offsetof(l.latency) + extra, line},
+		"what a candidate reads":      {unsafe.Offsetof(l.latency) + extra, 2 * line},
 		"an endpoint's first numbers": {unsafe.Sizeof(l.running) + extra, 3 * line},
 	} {
 		if v.got != v.want {

@@ -29,17 +29,14 @@ type average struct {
 }
 
 func (a *average) add(now int64, v float64) {
-	a.value = blend(a.n, a.value, v)
+	if a.n > 0 {
+		v = blend(a.value, v)
+	}
+	a.value, a.at = v, now
 	a.n++
-	a.at = now
 }
 
-func blend(n int64, old, v float64) float64 {
-	if n == 0 {
-		return v
-	}
-	return float64(0.2*v) + float64(0.8*old)
-}
+func blend(old, v float64) float64 { return float64(0.2*v) + float64(0.8*old) }
 
 // delay is what one attempt took: its time to first token in µs, or what stands for it, and
 // how many times as long as its tokens explain.
@@ -99,8 +96,14 @@ func (l *latency) raise(now int64, d delay) {
 }
 
 func (l *latency) slow(now int64, v float64) {
-	l.slowdown = blend(l.ttft.n, l.slowdown, v)
-	l.weight = float64(l.weight*fade(now, &l.fadedAt, slowdownHalf)) + 1
+	if l.ttft.n > 0 {
+		v = blend(l.slowdown, v)
+	}
+	l.slowdown = v
+	if now-l.fadedAt >= fadeEvery {
+		l.weight = float64(l.weight * fade(now, &l.fadedAt, slowdownHalf))
+	}
+	l.weight++
 }
 
 // samples is how much the slowdown counts.
@@ -117,8 +120,11 @@ type success struct {
 
 // add counts an attempt, and whether it was served: 1, or 0.
 func (s *success) add(now int64, ok float64) {
-	f := fade(now, &s.fadedAt, successHalf)
-	s.ok, s.n = float64(s.ok*f)+ok, float64(s.n*f)+1
+	if now-s.fadedAt >= fadeEvery {
+		f := fade(now, &s.fadedAt, successHalf)
+		s.ok, s.n = float64(s.ok*f), float64(s.n*f)
+	}
+	s.ok, s.n = s.ok+ok, s.n+1
 }
 
 func (s *success) counts(now int64) (ok, n float64) {
@@ -138,8 +144,8 @@ func fade(now int64, at *int64, half int64) float64 {
 	return f
 }
 
-// usual is the slowdown; −1: not measured.
-func (l *latency) usual() float64 {
+// known is the slowdown; −1: not measured.
+func (l *latency) known() float64 {
 	if l.ttft.n == 0 {
 		return -1
 	}

@@ -25,11 +25,14 @@ func (r *Router) choose(now int64, d *draws, p *pool, c *Call) int32 {
 
 // balance chooses inside one tier: the call's home, else by the strategy.
 func (r *Router) balance(now int64, d *draws, p *pool, tier int, c *Call) int32 {
-	if at := r.home(now, d, p, tier, c); at != nowhere {
-		return at
+	spec := p.work.compiled.spec
+	if spec.Affinity.On != AffinityNone {
+		if at := r.home(now, d, p, tier, c); at != nowhere {
+			return at
+		}
 	}
 	t := tries{left: maxDraws}
-	switch p.work.compiled.spec.Strategy {
+	switch spec.Strategy {
 	case RoundRobin:
 		return r.choice.found(WayDrawn, r.rotate(now, d, p, tier, c))
 	case Hash:
@@ -78,6 +81,10 @@ func (r *Router) fetch(now int64, d *draws, p *pool, tier int, c *Call, t *tries
 	for t.left > 0 && t.declined < maxDeclined && table.Len() > 0 {
 		at, flip := d.next(), d.next()
 		place := table.Pick(at, flip)
+		if r.unhindered(now, p, place, c) {
+			t.left--
+			return place
+		}
 		if reason := r.gate(now, p, place, c); reason != Pass {
 			r.choice.refuse(reason)
 			if reason.limits() {

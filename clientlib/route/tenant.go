@@ -40,10 +40,12 @@ type purse struct {
 // need is what the call at hand takes of limits, and what its tenant may have of them.
 type need struct {
 	use     limit.Use
+	answer  int64 // tokens of it, as predicted: fewer than are reserved
 	tab     *tab  // nil: no tenant is declared
 	percent int64 // of a capacity that its priority may use now
 	lowest  bool  // it has a higher priority beside it, and none below
 	yields  bool  // it has one below
+	plain   bool  // its tenant keeps it from nothing: neither by priority, cap nor budget
 	refused Reason
 	left    money.Nano // of the budget
 	least   money.Nano // the cheapest endpoint's price of this call; −1: not known yet
@@ -51,6 +53,7 @@ type need struct {
 
 // taken is what an attempt took, and gives back.
 type taken struct {
+	solo     *quota // the only one
 	quotas   []*quota
 	from     uint32 // two bits of source for each of them
 	priority Priority
@@ -62,11 +65,18 @@ type taken struct {
 // measure says what the call at hand needs; the tenant's own gates answer for all endpoints.
 func (r *Router) measure(now int64, w *work, c *Call) {
 	n := &r.need
-	*n = need{use: limit.Request(c.request.Input, w.provision(&c.request)), percent: limit.All, least: -1}
-	if c.tenant == nil {
-		return
+	n.use.Set(c.request.Input, w.provision(&c.request))
+	n.answer = w.predict(&c.request)
+	n.tab, n.percent, n.left, n.least = nil, limit.All, 0, -1
+	n.lowest, n.yields, n.plain, n.refused = false, false, true, Pass
+	if c.tenant != nil {
+		r.measureTenant(now, r.tabs[c.tenant.place])
 	}
-	t := r.tabs[c.tenant.place]
+}
+
+// measureTenant says what the tenant's caps, budget and priority leave the call at hand.
+func (r *Router) measureTenant(now int64, t *tab) {
+	n := &r.need
 	n.tab = t
 	n.contend(now, t.spec.Priority, &r.askedAt)
 	switch {
@@ -74,6 +84,7 @@ func (r *Router) measure(now int64, w *work, c *Call) {
 		t.caps.Allows(now, &n.use, limit.All) != limit.Free:
 		n.refused = ReasonTenantCap
 	}
+	n.plain = n.refused == Pass && n.percent == limit.All && !n.yields && !t.spec.Budget.Has
 	if b := &t.spec.Budget; b.Has {
 		t.purse.roll(now, r.snapshot.static.wall, b.PerMonth)
 		n.left = b.Limit - t.purse.spent.Plus(t.purse.reserved)
@@ -168,43 +179,51 @@ func (n *need) price(e *Endpoint) money.Nano {
 // charge takes what the call at hand needs, for an attempt. There is no other way to one.
 func (r *Router) charge(now int64, s *slot) {
 	n, l := &r.need, s.learned
-	s.taken = taken{quotas: l.quotas, tab: n.tab, foreseen: n.use[limit.Output]}
-	if r.states.bits[l.place]&stateLimited != 0 {
+	k := &s.taken
+	k.solo, k.quotas, k.tab, k.foreseen, k.from, k.cost = l.solo, nil, n.tab, n.use[limit.Output], 0, 0
+	limited := r.states.bits[l.place]&stateLimited != 0
+	switch {
+	case l.solo == nil:
+		k.quotas = l.quotas
 		for i, q := range l.quotas {
-			s.taken.from |= uint32(q.take(now, n)) << (2 * i)
+			k.from |= uint32(q.take(now, n)) << (2 * i)
 		}
+	case limited && n.percent == limit.All:
+		l.solo.common.Take(now, &n.use)
+		k.from = uint32(fromCommon)
+	case limited:
+		k.from = uint32(l.solo.take(now, n))
 	}
 	t := n.tab
 	if t == nil {
 		return
 	}
-	s.taken.priority = t.spec.Priority
+	k.priority = t.spec.Priority
 	t.inFlight++
 	l.byPriority[t.spec.Priority]++
 	t.caps.Take(now, &n.use)
 	if t.spec.Budget.Has {
-		s.taken.cost = n.price(s.endpoint)
-		t.purse.reserved = t.purse.reserved.Plus(s.taken.cost)
+		k.cost = n.price(s.endpoint)
+		t.purse.reserved = t.purse.reserved.Plus(k.cost)
 	}
 }
 
 // reserved is what an attempt took of rate limits.
-func (s *slot) reserved() limit.Use { return limit.Request(s.input, s.foreseen) }
+func (s *slot) reserved(u *limit.Use) { u.Set(s.input, s.foreseen) }
 
 // refund settles what an attempt took.
 func (r *Router) refund(now int64, s *slot, o *Outcome) {
-	k, reserved, used := &s.taken, s.reserved(), s.used(o)
-	for i, q := range k.quotas {
-		switch from := source(k.from >> (2 * i) & 3); from {
-		case nothing:
-		case fromCommon:
-			q.common.Settle(now, s.started, &reserved, &used)
-		default:
-			q.each(from, k.tab, func(l *limit.Quota) { l.Settle(now, s.started, &reserved, &used) })
-		}
+	var reserved, used limit.Use
+	s.reserved(&reserved)
+	s.used(o, &used)
+	k := &s.taken
+	if q := k.solo; q != nil && source(k.from) == fromCommon {
+		q.common.Settle(now, s.started, &reserved, &used)
 		if o.Kind == Served {
 			q.common.Served()
 		}
+	} else {
+		r.refundAll(now, s, o, &reserved, &used)
 	}
 	t := k.tab
 	if t == nil {
@@ -218,20 +237,41 @@ func (r *Router) refund(now int64, s *slot, o *Outcome) {
 	}
 }
 
+// refundAll settles with whatever quotas there are.
+func (r *Router) refundAll(now int64, s *slot, o *Outcome, reserved, used *limit.Use) {
+	k := &s.taken
+	for i, q := range k.all() {
+		if from := source(k.from >> (2 * i) & 3); from != nothing {
+			q.each(from, k.tab, func(l *limit.Quota) { l.Settle(now, s.started, reserved, used) })
+		}
+		if o.Kind == Served {
+			q.common.Served()
+		}
+	}
+}
+
+// all are the quotas.
+func (k *taken) all() []*quota {
+	if k.solo != nil {
+		return []*quota{k.solo}
+	}
+	return k.quotas
+}
+
 // used is what an attempt took of rate limits, in the end. What is not known is as it was
 // reserved, if the provider may have had it.
-func (s *slot) used(o *Outcome) limit.Use {
+func (s *slot) used(o *Outcome, u *limit.Use) {
 	switch {
 	case o.Kind == Unsent:
-		return limit.Use{}
 	case o.HasUsage:
-		return limit.Request(s.read(o), s.answerTokens(o))
+		u.Set(s.read(o), s.answerTokens(o))
 	case s.firstAt > 0 || o.Kind == Served || o.Kind == Invalid:
-		return s.reserved()
+		s.reserved(u)
 	case o.Kind == Cancelled || o.Kind == TimedOut || o.Kind == Abandoned:
-		return limit.Request(s.input, 0)
+		u.Set(s.input, 0)
+	default:
+		u.Set(0, 0) // it refused, and counted the request
 	}
-	return limit.Request(0, 0) // it refused, and counted the request
 }
 
 // settle puts a cost in place of what was reserved, in the period that the attempt began

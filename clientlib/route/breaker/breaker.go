@@ -16,7 +16,8 @@ type Breaker struct {
 	refused  ClassSet         // by any trip; open or half-open
 	hard     ClassSet         // by a hard one
 	held     ClassSet         // by the fleet
-	wary     [Phases]ClassSet // whose successes count at once, see quiet
+	wary     [Phases]ClassSet // whose successes count at once, see Succeed
+	runs     [Phases]ClassSet // that failed since their last success
 	round    uint64           // grows with every trip, closing and probe
 	settled  uint64           // the latest of since
 	ramped   uint64           // the latest of ramps
@@ -79,21 +80,15 @@ func (b *Breaker) Refuses(classes ClassSet) (refuses, soft bool) {
 // Record counts a sample in every class and judges at once. draw is any 32 random bits.
 // A sample of a round before a trip or closing of one of its classes moves nothing, but
 // that it may harden a soft trip.
-func (b *Breaker) Record(now int64, draw uint32, s Sample) Change {
-	if b.quiet(now, &s) {
-		b.note(&s)
-		return Change{}
+func (b *Breaker) Record(now int64, draw uint32, s Sample) (ch Change) {
+	if b.quiet(now, s) {
+		return ch
 	}
-	return b.record(now, draw, s)
-}
-
-func (b *Breaker) record(now int64, draw uint32, s Sample) (ch Change) {
 	if b.policy == nil {
 		return ch
 	}
 	b.begin(now)
-	if b.watch(); b.quiet(now, &s) { // mostly only a cell had ended
-		b.note(&s)
+	if b.watch(); b.quiet(now, s) { // mostly only a cell had ended
 		return ch
 	}
 	b.pending.lasts = 0

@@ -6,10 +6,10 @@ import (
 	"unsafe"
 )
 
-func TestWhatAPickReadsIsOneCacheLineAndWhatASuccessCountsTheNextTwo(t *testing.T) {
+func TestWhatAPickReadsIsOneCacheLineAndWhatASuccessCountsTheNext(t *testing.T) {
 	var b Breaker
 	p := unsafe.Offsetof(b.pending)
-	if at := p + unsafe.Offsetof(b.pending.counts); at != 64 || unsafe.Sizeof(b.pending.counts) > 128 {
+	if at := p + unsafe.Offsetof(b.pending.counts); at != 64 || unsafe.Sizeof(b.pending.counts) > 64 {
 		t.Errorf("successes are pending at %d, %d bytes", at, unsafe.Sizeof(b.pending.counts))
 	}
 	if unsafe.Sizeof(tally{}) != 64 || unsafe.Offsetof(sliding{}.sums) != 64 {
@@ -23,22 +23,35 @@ func TestASuccessThatChangesNothingTouchesNoWindow(t *testing.T) {
 	s := Sample{Classes: Any.Set() | Tools.Set(), Pace: OnTime}
 	b.Record(0, 0, s)
 	for now := range int64(625_000) {
-		if now%1000 == 0 && !b.quiet(now, &s) {
+		if now%1000 == 0 && !b.quiet(now, s) {
 			t.Fatalf("at %d a success counts at once", now)
 		}
 	}
-	if b.quiet(625_000, &s) {
+	if b.quiet(625_000, s) {
 		t.Error("the cell has ended, and a success does not see to it")
 	}
 	failed := s
 	failed.Failed, failed.Pace = true, NoPace
 	b.Record(1, 0, failed)
-	if b.quiet(2, &s) {
+	if b.quiet(2, s) {
 		t.Error("a success that ends a run does not count at once")
 	}
 	b.Record(2, 0, s)
-	if !b.quiet(3, &s) {
+	if !b.quiet(3, s) {
 		t.Error("one failure of three, below min_samples, keeps successes from being pending")
+	}
+}
+
+func TestMoreSuccessesThanMayPendAreCounted(t *testing.T) {
+	var b Breaker
+	b.SetPolicy(&Policy{Window: 5e6, SlowWindow: 60e6, MinSamples: 20, Consecutive: 5, FailureRatio: 0.5})
+	const n = 70_000 // above 2^16
+	for range n {
+		b.Record(0, 0, Sample{Classes: Any.Set()})
+	}
+	b.flush()
+	if got := b.evidence[0].sums.ok[Admit][Any]; got != n {
+		t.Errorf("%d of %d", got, n)
 	}
 }
 

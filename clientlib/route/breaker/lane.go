@@ -35,8 +35,8 @@ func (b *Breaker) trip(a at) (k trip) {
 
 // run is how often a key failed since its last success.
 func (b *Breaker) run(now int64, a at) (n int64) {
-	if l := b.lanes[a.class]; l != nil && a.phase < Phases {
-		_, n = l.runs[a.phase].Counts(now)
+	if a.phase < Phases && b.runs[a.phase].Has(a.class) {
+		_, n = b.lanes[a.class].runs[a.phase].Counts(now)
 	}
 	return n
 }
@@ -53,11 +53,11 @@ func (b *Breaker) add(now int64, c Class, s Sample) {
 func (b *Breaker) count(now int64, a at, ok bool) {
 	b.evidence.add(now, track(a.phase), a.class, one(ok))
 	switch {
-	case a.phase >= Phases:
-	case !ok:
+	case ok:
+		b.endRun(a)
+	case a.phase < Phases:
 		b.lane(a.class).runs[a.phase].Add(now, 0, 1)
-	case b.lanes[a.class] != nil:
-		b.lanes[a.class].runs[a.phase].Clear()
+		b.runs[a.phase] |= a.class.Set()
 	}
 }
 
@@ -68,7 +68,8 @@ func (b *Breaker) forget(a at) {
 }
 
 func (b *Breaker) endRun(a at) {
-	if l := b.lanes[a.class]; l != nil && a.phase < Phases {
-		l.runs[a.phase].Clear()
+	if a.phase < Phases && b.runs[a.phase].Has(a.class) {
+		b.lanes[a.class].runs[a.phase].Clear()
+		b.runs[a.phase] &^= a.class.Set()
 	}
 }

@@ -1,5 +1,7 @@
 package breaker
 
+import "math"
+
 // Nearly all samples are successes of an endpoint against which nothing speaks. They are
 // counted where a pick looks anyway, and reach the windows when a cell of those ends or
 // something else happens.
@@ -11,16 +13,9 @@ const (
 	admitted row = iota // says nothing of pace
 	inTime
 	finished
-	rows
-)
 
-// row is that of a success which is not late.
-func (s *Sample) row() row {
-	if s.Phase == Finish {
-		return finished
-	}
-	return row(s.Pace)
-}
+	rows = 4 // an index needs no check
+)
 
 const sets = 1 << (Classes - 1) // of classes, all with Any
 
@@ -30,16 +25,37 @@ type pending struct {
 	counts      [rows]bySet
 }
 
-// quiet tells whether a sample only counts: a success that no rule can make anything of
-// before the cell ends.
-func (b *Breaker) quiet(now int64, s *Sample) bool {
-	return !s.Failed && s.Pace != Late && s.Phase < Quality && uint64(now-b.pending.from) < uint64(b.pending.lasts) &&
-		s.Round >= b.settled && (b.refused|b.wary[s.Phase])&s.Classes == 0
+// Success is a Sample that went well, in registers: of no more than four parts it is passed
+// and read there.
+type Success struct {
+	Classes ClassSet
+	Round   uint64
+	Phase   Phase // Admit or Finish
+	Pace    Pace  // not Late
 }
 
-// note counts a quiet sample.
-func (b *Breaker) note(s *Sample) {
-	b.pending.counts[s.row()][s.Classes>>1&(sets-1)]++
+// Succeed counts a success, and tells whether that was all: no rule can make anything of it
+// before the cell of a window ends. Else it is a sample for Record. It is what Record does first.
+func (b *Breaker) Succeed(now int64, s Success) bool {
+	if s.Pace == Late || s.Phase >= Quality || uint64(now-b.pending.from) >= uint64(b.pending.lasts) ||
+		s.Round < b.settled || (b.refused|b.wary[s.Phase])&s.Classes != 0 {
+		return false
+	}
+	row := row(s.Pace)
+	if s.Phase == Finish {
+		row = finished
+	}
+	n := &b.pending.counts[row%rows][s.Classes>>1&(sets-1)]
+	if *n == math.MaxUint16 {
+		return false
+	}
+	*n++
+	return true
+}
+
+// quiet is Succeed for any sample.
+func (b *Breaker) quiet(now int64, s Sample) bool {
+	return !s.Failed && b.Succeed(now, Success{s.Classes, s.Round, s.Phase, s.Pace})
 }
 
 // flush moves what is pending into the windows.
@@ -66,36 +82,31 @@ func (e *evidence) gain(at int64, n *tally) {
 			continue
 		}
 		for t := range n {
+			sum, in := &e[i].sums.ok[t], &to.ok[t]
 			for c, ok := range n[t] {
-				e[i].sums.ok[t][c] += more(&to.ok[t][c], ok)
+				sum[c] += more(&in[c], ok)
 			}
 		}
 	}
 }
 
 // bySet counts successes by the set of their classes, Any left out.
-type bySet [sets]uint32
+type bySet [sets]uint16
 
 // byClass counts them in every class of the set.
 func (n *bySet) byClass() [Classes]uint32 {
-	both, long := n[3]+n[7], n[4]+n[5]+n[6]+n[7]
-	stream, tools := n[1]+n[5]+both, n[2]+n[6]+both
-	return [Classes]uint32{n[0] + n[1] + n[2] + n[3] + long, stream, tools, long}
+	of := func(set int) uint32 { return uint32(n[set]) }
+	both, long := of(3)+of(7), of(4)+of(5)+of(6)+of(7)
+	stream, tools := of(1)+of(5)+both, of(2)+of(6)+both
+	return [Classes]uint32{of(0) + of(1) + of(2) + of(3) + long, stream, tools, long}
 }
 
 // watch says which classes' successes count at once from now on: those which could meet a
 // rule, or end a run. The others may be pending until a cell of a window ends.
 func (b *Breaker) watch() {
-	b.wary = [Phases]ClassSet{}
+	b.wary = b.runs
 	for i := range b.evidence {
 		b.suspect(&b.evidence[i].sums)
-	}
-	for c, l := range b.lanes {
-		for p := range Phases {
-			if l != nil && !l.runs[p].Clean() {
-				b.wary[p] |= Class(c).Set()
-			}
-		}
 	}
 	from, to := b.evidence[0].ring.Newest()
 	slowFrom, slowTo := b.evidence[1].ring.Newest()
@@ -109,6 +120,9 @@ func (b *Breaker) suspect(sums *cell) {
 		return
 	}
 	for t := range tracks {
+		if sums.bad[t] == ([Classes]uint32{}) {
+			continue
+		}
 		for c := range Classes {
 			bad := int64(sums.bad[t][c])
 			n := bad + int64(sums.ok[t][c])

@@ -8,7 +8,7 @@ func (q *Quota) Until(now int64, use *Use, percent int64) int64 {
 		at = q.OpensAt(now)
 	}
 	for i := range int(q.n) {
-		at = max(at, q.opens(now, i, use[q.kinds[i]], percent))
+		at = max(at, q.opens(now, i, use.of(q.kinds[i]), percent))
 	}
 	return at
 }

@@ -15,7 +15,6 @@ type cooldown struct {
 	until  int64
 	ramped int64 // the end of the ramp
 	next   int64 // of the ramp's requests
-	streak int   // of cooldowns without a success between
 }
 
 // Cool keeps all out for a time that a provider asked for (0: it did not say), and a little
@@ -24,10 +23,10 @@ type cooldown struct {
 func (q *Quota) Cool(now int64, draw uint32, after int64) (began bool) {
 	began = q.until <= now
 	if began { // the refusals of one burst are one
-		q.streak++
+		q.streak = min(q.streak, 254) + 1
 	}
 	if after <= 0 {
-		after = min(coolMost, coolFirst<<min(max(q.streak-1, 0), 6))
+		after = min(coolMost, coolFirst<<min(max(q.streak, 1)-1, 6))
 	}
 	return q.cool(now, draw, after)
 }

@@ -10,7 +10,10 @@
 // It keeps no clock and never waits. Times lie within ±2^61, amounts within 0 and 2^40.
 package limit
 
-import "math/bits"
+import (
+	"math"
+	"math/bits"
+)
 
 // Dimension is what one limit counts. Its values are stable.
 type Dimension uint8
@@ -51,11 +54,21 @@ var windows = [8]int64{minute, minute, minute, minute, day} // 8: an index needs
 // Window is the span of a limit, µs.
 func (d Dimension) Window() int64 { return windows[d] }
 
-// Use is what one request takes, by dimension.
-type Use [8]int64
+// Use is what one request takes, by dimension: of a day what it takes of a minute.
+type Use [Daily]int64
 
 // Request is the use of one request with so many tokens.
-func Request(input, output int64) Use { return Use{1, input + output, input, output, 1} }
+func Request(input, output int64) (u Use) {
+	u.Set(input, output)
+	return u
+}
+
+// Set writes a use in place: an array that is returned is copied more than once.
+func (u *Use) Set(input, output int64) {
+	u[Requests], u[Tokens], u[Input], u[Output] = 1, input+output, input, output
+}
+
+func (u *Use) of(d Dimension) int64 { return u[d%Daily] }
 
 // Absent marks a dimension without a limit, where zero refuses all.
 const Absent = -1
@@ -95,24 +108,25 @@ var answers = [Dimensions]Answer{NoRequests, NoTokens, NoTokens, NoTokens, NoReq
 // Quota is one limit. Its zero value limits nothing. The first three dimensions that it
 // has and all that a request needs of them are two cache lines.
 type Quota struct {
-	n     uint8
-	marks mark
-	hold  bool // cut off, a lease holds without end
-	kinds [Dimensions]Dimension
-	at    [Dimensions]bucket // of kinds, those that there are
+	n      uint8
+	marks  mark
+	streak uint8 // of cooldowns without a success between
+	kinds  [Dimensions]Dimension
+	at     [Dimensions]bucket // of kinds, those that there are
 
 	cooldown
+	hold  bool  // cut off, a lease holds without end
 	cutAt int64 // since when nobody renews leases; 0: somebody does
 	more  *more // when a mark says so
 }
 
 // bucket is one dimension.
 type bucket struct {
-	tat      int64 // until when the limit is spent
-	floor    int64 // no refund takes it below
-	limit    int64
-	unit     int64 // the cost of one
-	reserved int64 // by requests that are not settled
+	tat        int64 // until when the limit is spent
+	floor      int64 // no refund takes it below
+	limit      int64
+	reciprocal uint64 // ⌊(2^64 − 1) ÷ limit⌋
+	reserved   int64  // by requests that are not settled
 }
 
 // more is what buckets alone do not need.
@@ -128,6 +142,7 @@ const (
 	easing mark = 1 << iota // a cooldown, or the ramp after it
 	leased
 	fixed
+	shut // a limit is 0
 )
 
 // Set declares what the limits are. What was spent stays spent, by time; a dimension that
@@ -149,7 +164,10 @@ func (q *Quota) Set(now int64, l Limits) {
 			q.at[i] = was.at[k]
 			q.inherit(i, &was, k, l.Fixed)
 		}
-		q.at[i].limit, q.at[i].unit = limit, cost(1, windows[d], limit)
+		q.at[i].limit, q.at[i].reciprocal = limit, math.MaxUint64/uint64(max(limit, 1))
+		if limit == 0 {
+			q.marks |= shut
+		}
 	}
 	if l.Fixed {
 		q.marks |= fixed
@@ -209,6 +227,21 @@ func cost(n, window, limit int64) int64 {
 	}
 	whole, _ := bits.Div64(hi, lo, uint64(limit))
 	return int64(min(whole, uint64(far-1))) + 1
+}
+
+const few = 1 << 24 // of a day's window, they fit 62 bits
+
+// plain tells whether cost will do: nothing but buckets counts, and the use is not huge.
+func (q *Quota) plain(use *Use) bool { return q.marks&^easing == 0 && use[Tokens] <= few }
+
+// cost is that of n where all is plain, without a division.
+func (b *bucket) cost(n int64, d Dimension) int64 {
+	x, limit := uint64(n*windows[d&7]+b.limit-1), uint64(b.limit)
+	whole, _ := bits.Mul64(x, b.reciprocal) // or one less
+	if x-whole*limit >= limit {
+		whole++
+	}
+	return int64(whole)
 }
 
 // Share is n·part ÷ whole, rounded down; part is at most whole.

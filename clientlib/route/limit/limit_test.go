@@ -33,6 +33,53 @@ func TestCostIsExactForAnyLimit(t *testing.T) {
 	}
 }
 
+func TestAPlainCostIsTheSame(t *testing.T) {
+	for range 100_000 {
+		limit, n := rand.Int64N(1<<rand.IntN(63))+1, rand.Int64N(1<<rand.IntN(25)+1)
+		d := Dimension(rand.IntN(int(Dimensions)))
+		var q Quota
+		var all [Dimensions]int64
+		all[d] = limit
+		q.Set(0, Limits{Of: all})
+		i, _ := q.index(d)
+		if got, want := q.at[i].cost(n, d), cost(n, d.Window(), limit); got != want {
+			t.Fatalf("%d of %d in %v: %d, want %d", n, limit, d, got, want)
+		}
+	}
+}
+
+func TestAnIdleQuotaAllowsAnything(t *testing.T) {
+	r, idle := rand.New(rand.NewPCG(1, 2)), 0
+	for range 2000 {
+		var q Quota
+		l := None()
+		for d := range l.Of {
+			if r.IntN(3) > 0 {
+				l.Of[d] = r.Int64N(1 << r.IntN(30))
+			}
+		}
+		q.Set(0, l)
+		now := int64(0)
+		for range 20 {
+			now += r.Int64N(1 << r.IntN(28))
+			use := Request(r.Int64N(1<<r.IntN(20)), r.Int64N(1000))
+			if r.IntN(9) == 0 {
+				q.Cool(now, r.Uint32(), 0)
+			}
+			if q.Idle(now) {
+				idle++
+				if a := q.Allows(now, &use, All); a != Free {
+					t.Fatalf("%+v at %d: %v", l, now, a)
+				}
+			}
+			q.Take(now, &use)
+		}
+	}
+	if idle == 0 {
+		t.Error("none was idle")
+	}
+}
+
 // reservation is what was taken and may yet be settled.
 type reservation struct {
 	at  int64

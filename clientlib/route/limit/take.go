@@ -27,13 +27,17 @@ func (q *Quota) Allows(now int64, use *Use, percent int64) Answer {
 		if i >= int(q.n) {
 			break
 		}
-		b, d := &q.at[i], q.kinds[i]&7
-		if b.limit != 0 && (b.tat <= now || b.cost(use[d], d) <= windows[d]/part*percent/All-(b.tat-now)) {
-			continue
+		b, d := &q.at[i], q.kinds[i]
+		if b.tat > now && cost(use.of(d), windows[d&7], b.limit) > windows[d&7]/part*percent/All-(b.tat-now) {
+			return answers[d]
 		}
-		return answers[d]
 	}
 	return Free
+}
+
+// Idle tells whether nothing is owed and all may go; false is no answer.
+func (q *Quota) Idle(now int64) bool {
+	return q.marks == 0 && q.n <= 3 && max(q.at[0].tat, q.at[1].tat, q.at[2].tat) <= now
 }
 
 // looksCloser is Allows where more than buckets counts.
@@ -42,7 +46,7 @@ func (q *Quota) looksCloser(now int64, use *Use, percent int64) Answer {
 		return Cooling
 	}
 	for i := range int(q.n) {
-		if d := q.kinds[i]; q.opens(now, i, use[d], percent) > now {
+		if d := q.kinds[i]; q.opens(now, i, use.of(d), percent) > now {
 			return answers[d]
 		}
 	}
@@ -54,22 +58,23 @@ func (q *Quota) Take(now int64, use *Use) {
 	if q.marks&easing != 0 {
 		q.pace(now)
 	}
+	plain := q.plain(use)
 	for i := range q.at {
 		if i >= int(q.n) {
 			break
 		}
-		b, d := &q.at[i], q.kinds[i]&7
-		n := use[d]
+		b, d := &q.at[i], q.kinds[i]
+		n := use.of(d)
 		b.reserved += n
-		if q.marks&^easing != 0 {
-			q.spend(now, i, n)
-		} else {
+		if plain {
 			b.tat = later(max(b.tat, now), b.cost(n, d))
+		} else {
+			q.spend(now, i, n)
 		}
 	}
 }
 
-// spend is Take of one dimension where more than its bucket counts.
+// spend is Take of one dimension where not all is plain.
 func (q *Quota) spend(now int64, i int, n int64) {
 	b, d := &q.at[i], q.kinds[i]
 	if q.counts(i) {
@@ -89,25 +94,25 @@ func (q *Quota) spend(now int64, i int, n int64) {
 // Settle puts what a request used in place of what it reserved at a time. A window that is
 // over keeps what was reserved in it.
 func (q *Quota) Settle(now, at int64, reserved, used *Use) {
+	plain := q.plain(reserved) && q.plain(used)
 	for i := range q.at {
 		if i >= int(q.n) {
 			break
 		}
-		b, d := &q.at[i], q.kinds[i]&7
-		was, is := reserved[d], used[d]
+		b, d := &q.at[i], q.kinds[i]
+		was, is := reserved.of(d), used.of(d)
 		b.reserved = max(b.reserved-was, 0)
-		if was == is {
-			continue
-		}
-		if q.marks&^easing != 0 {
-			q.resettle(now, at, i, is, was)
-		} else {
+		switch {
+		case was == is:
+		case plain:
 			b.correct(b.cost(is, d) - b.cost(was, d))
+		default:
+			q.resettle(now, at, i, is, was)
 		}
 	}
 }
 
-// resettle is Settle of one dimension where more than its bucket counts.
+// resettle is Settle of one dimension where not all is plain.
 func (q *Quota) resettle(now, at int64, i int, is, was int64) {
 	if q.counts(i) {
 		q.more.windows[i].correct(at, is-was)
@@ -124,13 +129,6 @@ func (b *bucket) correct(by int64) {
 	} else {
 		b.tat = max(b.tat+by, min(b.tat, b.floor))
 	}
-}
-
-func (b *bucket) cost(n int64, d Dimension) int64 {
-	if n == 1 {
-		return b.unit
-	}
-	return cost(n, windows[d&7], b.limit)
 }
 
 // opens is when a dimension has room for n, as things stand; not later than now: it has.

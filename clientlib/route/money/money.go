@@ -32,6 +32,16 @@ type Usage struct {
 // Cost is the price of a whole request, rounded up once, to a nano-dollar. What does not
 // fit is the largest amount; counts and prices below zero are zero.
 func (p *Price) Cost(u Usage) Nano {
+	if u.Cached|u.Written == 0 && len(p.Above) == 0 && uint64(u.Input|u.Output) < half && uint64(p.Input|p.Output) < half {
+		return (Nano(u.Input)*Nano(p.Input) + Nano(u.Output)*Nano(p.Output) + 999) / 1000
+	}
+	return p.whole(u)
+}
+
+const half = 1 << 31 // a sum of two products of what is below fits
+
+// whole is Cost of whatever was used.
+func (p *Price) whole(u Usage) Nano {
 	in, reuse, write, out := p.At(u.Input)
 	input, cached, written := max(u.Input, 0), max(u.Cached, 0), max(u.Written, 0)
 	cached = min(cached, input)

@@ -48,9 +48,6 @@ func (w *Window) Counts(now int64) (ok, failed int64) {
 	return t.ok, t.failed
 }
 
-// Clean tells at once that no failure is inside the window; false may be out of date.
-func (w *Window) Clean() bool { return w.sum.failed == 0 }
-
 // Clear forgets all evidence.
 func (w *Window) Clear() {
 	if w.sum != (total{}) {
