@@ -166,7 +166,7 @@ func ExampleAttempt_Secret() {
 	defer endpoint.Close()
 	catalog := clienttest.Pool("chat", endpoint)
 	catalog.Endpoints[0].Credential = "own-key"
-	os.Setenv("EXAMPLE_KEY", "sk-1")
+	_ = os.Setenv("EXAMPLE_KEY", "sk-1")
 	c, err := clientlib.Open(context.Background(), clientlib.Config{Catalog: catalog, Credentials: map[string]clientlib.Credential{
 		"own-key": {From: "env:EXAMPLE_KEY", Hosts: []string{strings.TrimSuffix(strings.TrimPrefix(endpoint.URL, "http://"), "/v1")}},
 	}})

@@ -19,14 +19,13 @@ import (
 
 // account is a provider's: what was asked of it, by its own count, and how it answers.
 type account struct {
-	mu       sync.Mutex // guards what follows
-	chance   *rand.Rand
-	refuses  bool // now and then
-	asked    []time.Time
-	tokens   int64
-	tenants  map[string]int
-	sorts    [8]int
-	inFlight int
+	mu      sync.Mutex // guards what follows
+	chance  *rand.Rand
+	refuses bool // now and then
+	asked   []time.Time
+	tokens  int64
+	tenants map[string]int
+	sorts   [8]int
 }
 
 const accountAnswer = `{"choices":[{"index":0,"message":{"content":"x"},"finish_reason":"stop"}]%s}`

@@ -1,6 +1,7 @@
 package clientlib
 
 import (
+	"net/http"
 	"net/http/httptest"
 	"testing"
 
@@ -12,7 +13,7 @@ import (
 )
 
 func TestARequestSaysForWhomItIsAndWhatItGoesOnFrom(t *testing.T) {
-	r := httptest.NewRequest("POST", "/v1/chat/completions", nil)
+	r := httptest.NewRequest(http.MethodPost, "/v1/chat/completions", nil)
 	r.Header.Set("X-Conversation", "7")
 	r.Header.Set(TenantHeader, "acme")
 	chat := &dialect.Chat{Needs: []string{"tools"}, Stream: true, Input: 10, MaxOutput: 5, Prefix: "[{"}

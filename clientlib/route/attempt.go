@@ -42,7 +42,7 @@ type slot struct {
 	permit   *Permit // of a fleet's probe that is not judged yet
 	endpoint *Endpoint
 
-	taken // of limits
+	taken taken // of limits
 }
 
 // send takes an attempt.

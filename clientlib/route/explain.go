@@ -159,7 +159,7 @@ func (r *Router) Endpoints(now int64, buf []EndpointState) []EndpointState {
 		ok, n := l.success.counts(now)
 		buf = append(buf, EndpointState{
 			Name: l.name, Identity: l.identity, InFlight: l.inFlight, TTFT: int64(l.ttft.value),
-			Slowdown: l.slowdown, SlowdownSamples: l.latency.samples(now), Successes: ok, Samples: n,
+			Slowdown: l.slowdown, SlowdownSamples: l.samples(now), Successes: ok, Samples: n,
 			Local: own, Fleet: l.fleet(now), Share: float64(float64(r.states.shares[l.place])*l.word.factor(now, allClasses)) / shareUnit,
 			Evidence: l.evidence(now, &l.ttft),
 		})

@@ -108,7 +108,8 @@ func (d *drill) apply() {
 	if err != nil {
 		d.Fatal(err)
 	}
-	d.snapshot, d.weather = s, byte(d.dice.n(256)&d.dice.n(256))
+	some, others := d.dice.n(256), d.dice.n(256)
+	d.snapshot, d.weather = s, byte(some&others) // a quarter of all
 	d.router.Apply(d.now, s)
 	d.model.apply(d.now, c, f, l)
 }

@@ -59,8 +59,8 @@ func (s *slot) sample(now int64, d delay) {
 		l.cold = false
 		return
 	}
-	l.latency.add(now, d)
-	s.tally.latency.add(now, d)
+	l.add(now, d)
+	s.tally.add(now, d)
 	if l.spread == nil && s.tally.work.compiled.spec.Strategy == LatencyWeighted {
 		l.spread = &spread{}
 	}
@@ -73,8 +73,8 @@ func (s *slot) sample(now int64, d delay) {
 func (s *slot) censored(now int64) {
 	if l := s.learned; !l.cold {
 		d := s.delay(now, s.output)
-		l.latency.raise(now, d)
-		s.tally.latency.raise(now, d)
+		l.raise(now, d)
+		s.tally.raise(now, d)
 	}
 }
 

@@ -209,7 +209,7 @@ func (r *Router) charge(now int64, s *slot) {
 }
 
 // reserved is what an attempt took of rate limits.
-func (s *slot) reserved(u *limit.Use) { u.Set(s.input, s.foreseen) }
+func (s *slot) reserved(u *limit.Use) { u.Set(s.input, s.taken.foreseen) }
 
 // refund settles what an attempt took.
 func (r *Router) refund(now int64, s *slot, o *Outcome) {

@@ -111,7 +111,7 @@ func end(r *Router, now int64, a Attempt, d *rand.Rand) {
 	if o.Kind == Unauthorized || o.Kind == Missing || o.Kind == Limited && d.IntN(8) > 0 {
 		o.Kind = Served
 	}
-	o.Usage = money.Usage{Input: d.Int64N(s.input + 1), Output: d.Int64N(s.foreseen + 1)}
+	o.Usage = money.Usage{Input: d.Int64N(s.input + 1), Output: d.Int64N(s.taken.foreseen + 1)}
 	h := limit.Headers{}
 	h.Of[limit.Tokens] = limit.Header{HasRemaining: true, Remaining: 100_000 + d.Int64N(500_000)}
 	r.Headers(now, a, h)

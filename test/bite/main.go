@@ -20,8 +20,9 @@ const someRows = 10
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := bite(ctx, "."); err != nil {
+	err := bite(ctx, ".")
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "bite:", err)
 		os.Exit(1)
 	}

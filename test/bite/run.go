@@ -26,7 +26,7 @@ func (r row) bite(ctx context.Context, root string) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(folder)
+	defer func() { _ = os.RemoveAll(folder) }()
 	overlay, err := r.overlay(root, folder)
 	if err != nil {
 		return err

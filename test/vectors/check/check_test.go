@@ -2,6 +2,7 @@
 package check
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,7 +20,8 @@ func check(t *testing.T, folder string) (out string, agrees bool) {
 		t.Skip("there is no python3 here: the vectors are not computed a second time")
 	}
 	b, err := exec.Command(python, "check.py", folder).CombinedOutput()
-	if _, ended := err.(*exec.ExitError); err != nil && !ended {
+	var ended *exec.ExitError
+	if err != nil && !errors.As(err, &ended) {
 		t.Fatal(err)
 	}
 	return string(b), err == nil
