@@ -134,6 +134,7 @@ func survives(s *route.Snapshot) {
 }
 
 func TestAnAbsurdRequestIsRefusedByTheNameOfItsField(t *testing.T) {
+	l := newLoad(t, route.P2C, 16)
 	for _, c := range []struct {
 		field   string
 		request route.Request
@@ -142,7 +143,6 @@ func TestAnAbsurdRequestIsRefusedByTheNameOfItsField(t *testing.T) {
 		{"max_output", route.Request{MaxOutput: -1}}, {"max_output", route.Request{MaxOutput: math.MaxInt64}},
 		{"deadline", route.Request{Deadline: -1}}, {"attempts", route.Request{Attempts: -1}}, {"attempts", route.Request{Attempts: math.MinInt64}},
 	} {
-		l := newLoad(t, route.P2C, 16)
 		call := l.router.Begin(l.now, "w", c.request)
 		if step := l.router.Next(l.now, 1, &call); step.Err == nil || !strings.Contains(step.Err.Error(), c.field) {
 			t.Errorf("%+v: %v", c.request, step.Err)
