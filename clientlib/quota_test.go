@@ -175,7 +175,7 @@ func TestAnAccountIsAskedForNoMoreThanItsLimit(t *testing.T) {
 			if n := float64(len(a.asked)); c.tokens < 0 && n < 0.95*600*minutes || n < 0.7*600*minutes {
 				t.Errorf("%s: only %v requests in %.2f minutes", c.rule, n, minutes)
 			}
-			if a.tenants["silver"] < 60 || a.tenants["batch"] == 0 { // of 200 that are reserved, 5 in 8 are served
+			if a.tenants["silver"] < 30 || a.tenants["batch"] == 0 { // 200 are reserved; what pauses all, and 3 failures in 8, take theirs
 				t.Errorf("%s: %v", c.rule, a.tenants)
 			}
 		})

@@ -57,7 +57,7 @@ func (t *terms) ask(c *call) ask {
 		priority: t.priorities[tenant], workload: c.workload, api: r.API, needs: strings.Join(r.Needs, ","), policy: t.policies[tenant],
 		tried: c.tried, stream: r.Stream, window: atLeast(t.windows, r.Input+max(r.MaxOutput, 1)), output: atLeast(t.outputs, r.MaxOutput),
 	}}
-	if c.attempts > 0 || r.Input != tokens(r.Input) || r.MaxOutput != tokens(r.MaxOutput) { // it has endpoints behind it, or is none
+	if c.attempts > 0 || r.Input != tokens(r.Input) || r.MaxOutput != tokens(r.MaxOutput) { // it has tried some, or its sizes are refused
 		a.call = c
 	}
 	return a

@@ -291,9 +291,9 @@ func TestLimitsBlameTheEndpoint(t *testing.T) {
 		answer     clienttest.Answer
 		set        func(*route.Attempts)
 	}{
-		{"no first token", streamed, clienttest.Hang(), func(a *route.Attempts) { a.FirstToken = 200_000 }},
-		{"no first token after the header", streamed, clienttest.Stall(), func(a *route.Attempts) { a.FirstToken = 200_000 }},
-		{"no answer", plain, clienttest.Hang(), func(a *route.Attempts) { a.Answer = 200_000 }},
+		{"no first token", streamed, clienttest.Hang(), func(a *route.Attempts) { a.FirstToken = 600_000 }},
+		{"no first token after the header", streamed, clienttest.Stall(), func(a *route.Attempts) { a.FirstToken = 600_000 }},
+		{"no answer", plain, clienttest.Hang(), func(a *route.Attempts) { a.Answer = 600_000 }},
 	} {
 		r := setUp(t, limits(c.set))
 		r.a.Next(c.answer)

@@ -19,8 +19,8 @@ import (
 const (
 	defaultQueue     = 1024
 	defaultQueueWait = 30 * time.Second
-	looks            = 2           // calls of a kind that cannot go end a round for it, but
-	sweepEvery       = time.Second // every so often it looks at all
+	looks            = 2           // calls of a kind that cannot go: so many end a round for it
+	sweepEvery       = time.Second // a round looks at all calls so often
 )
 
 // waiting is the calls that wait because all that could take them is limited or full, or

@@ -74,14 +74,15 @@ func (r *Router) liked(now int64, p *pool, tier int, place int32) Liking {
 // unspent is how quota_aware likes a place. What a tenant has reserved is in no norm.
 func (r *Router) unspent(now int64, p *pool, tier int, place int32) Liking {
 	t := r.need.tab
-	f, top := room(r.current[place].headroom(now, t)), 1.0
+	f, top := quotaFactor(r.current[place].headroom(now, t)), 1.0
 	if t == nil || len(t.spec.Reservations) == 0 {
-		top = room(r.norm(now, p, tier).headroom)
+		top = quotaFactor(r.norm(now, p, tier).headroom)
 	}
 	return Liking{f, max(f, top)}
 }
 
-func room(headroom float64) float64 { return min(1, headroom/ample) }
+// quotaFactor is how much quota_aware likes an endpoint for its headroom.
+func quotaFactor(headroom float64) float64 { return min(1, headroom/ample) }
 
 // headroom is what is free of an endpoint's quotas, the least of all of them, 0 to 1: of what
 // is everyone's, or of what a tenant reserved where that is more.

@@ -55,9 +55,9 @@ type EndpointState struct {
 	SlowdownSamples    float64 // fading
 	Successes, Samples float64 // of attempts that say something of it, fading
 
-	Local string
-	Fleet string
-	Share float64
+	Local string  // this process's breaker, the worst of its classes: closed, half_open, open_soft, open
+	Fleet string  // the fleet's word, the worst of its classes: closed, ramp, half_open, open
+	Share float64 // its weight, less while it ramps
 
 	Evidence
 }

@@ -100,7 +100,7 @@ func (r *Router) homeOf(now int64, d *draws, p *pool, tier int, c *Call, hash ui
 		return nowhere
 	}
 	if reason := r.gate(now, p, place, c); reason != Pass {
-		r.choice.refuse(reason)
+		r.refuse(now, place, reason)
 		return nowhere
 	}
 	if !takes(d, r.ramped(now, p, tier, place)) {

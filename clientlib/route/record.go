@@ -3,6 +3,7 @@ package route
 import (
 	"errors"
 	"fmt"
+	"math"
 )
 
 // Way says how an endpoint was found. Its values are stable.
@@ -150,15 +151,13 @@ func (r *Router) Decision() Record {
 func (r *Router) drawn(c *choice, t *trial) Drawn {
 	l := r.current[t.place]
 	e := l.evidence(c.now, r.measured(c.work, t.place))
-	return Drawn{Endpoint: l.name, Inputs: t.Inputs, RowAge: millis(e.RowAge), SampleAge: millis(e.SampleAge), Samples: uint32(min(e.Samples, maxUint32))}
+	return Drawn{Endpoint: l.name, Inputs: t.Inputs, RowAge: millis(e.RowAge), SampleAge: millis(e.SampleAge), Samples: uint32(min(e.Samples, math.MaxUint32))}
 }
-
-const maxUint32 = 1<<32 - 1
 
 // millis is an age in whole ms, at least 1: 0 is none.
 func millis(us int64) uint32 {
 	if us == Absent {
 		return 0
 	}
-	return uint32(min(max(us/1000, 1), maxUint32))
+	return uint32(min(max(us/1000, 1), math.MaxUint32))
 }

@@ -44,7 +44,7 @@ func (r *Router) rotate(now int64, d *draws, p *pool, tier int, c *Call) int32 {
 		place := places[turn.at]
 		turn.at = (turn.at + turn.stride) % len(places)
 		if reason := r.gate(now, p, place, c); reason != Pass {
-			r.choice.refuse(reason)
+			r.refuse(now, place, reason)
 			continue
 		}
 		if takes(d, r.ramped(now, p, tier, place)) {

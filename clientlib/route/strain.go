@@ -36,6 +36,14 @@ func (r Reason) limits() bool {
 	return r == ReasonQuotaRequests || r == ReasonQuotaTokens || r == ReasonQuotaCooldown || r == ReasonConcurrency
 }
 
+// refuse notes that a gate kept the call at hand from a place.
+func (r *Router) refuse(now int64, place int32, reason Reason) {
+	r.choice.refuse(reason)
+	if reason.limits() {
+		r.current[place].strain.refuse(now)
+	}
+}
+
 // spill counts a workload's attempts by minutes, the current one first: all, and those that
 // went to a lower tier.
 type spill struct {

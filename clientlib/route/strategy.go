@@ -86,10 +86,7 @@ func (r *Router) fetch(now int64, d *draws, p *pool, tier int, c *Call, t *tries
 			return place
 		}
 		if reason := r.gate(now, p, place, c); reason != Pass {
-			r.choice.refuse(reason)
-			if reason.limits() {
-				r.current[place].strain.refuse(now)
-			}
+			r.refuse(now, place, reason)
 			t.left--
 		} else if takes(d, r.factor(now, p, tier, place)) {
 			t.left--

@@ -10,12 +10,12 @@ import (
 func (d *decoded) quotasInto(c *route.Catalog) {
 	for _, r := range d.state.kind(pb.Kind_KIND_QUOTA) {
 		if d.wrong(r.key) == "" {
-			c.Quotas = append(c.Quotas, d.quota(d.quotas[r.key.Name]))
+			c.Quotas = append(c.Quotas, quotaOf(d.quotas[r.key.Name]))
 		}
 	}
 }
 
-func (*decoded) quota(q *pb.Quota) route.Quota {
+func quotaOf(q *pb.Quota) route.Quota {
 	return route.Quota{
 		Name: q.Name, Requests: given(q.RequestsPerMinute), Tokens: given(q.TokensPerMinute),
 		Input: given(q.InputTokensPerMinute), Output: given(q.OutputTokensPerMinute), Daily: given(q.RequestsPerDay),

@@ -29,7 +29,7 @@ func (q *Quota) Headers(now int64, draw uint32, h *Headers) (began bool) {
 		if !told.HasRemaining {
 			continue
 		}
-		q.hear(now, i, max(told.Remaining, 0), now-h.At < fresh)
+		q.hear(now, h.At, i, max(told.Remaining, 0))
 		if told.Remaining <= 0 && told.HasReset {
 			began = q.exhausted(now, i, draw, reset) || began
 		}
@@ -37,11 +37,11 @@ func (q *Quota) Headers(now int64, draw uint32, h *Headers) (began bool) {
 	return began
 }
 
-// hear moves a dimension to what is left of it.
-func (q *Quota) hear(now int64, i int, left int64, isFresh bool) {
+// hear moves a dimension to what was left of it at a time.
+func (q *Quota) hear(now, at int64, i int, left int64) {
 	b, d := &q.at[i], q.kinds[i]
 	limit, burst := q.rate(now, i)
-	lower := isFresh && q.held(i) == nil
+	lower := now-at < fresh && q.held(i) == nil
 	if q.counts(i) {
 		q.more.windows[i].hear(max(limit-left, 0), b.reserved, lower)
 		return

@@ -51,9 +51,6 @@ const (
 
 var windows = [8]int64{minute, minute, minute, minute, day} // 8: an index needs no check
 
-// Window is the span of a limit, µs.
-func (d Dimension) Window() int64 { return windows[d] }
-
 // Use is what one request takes, by dimension: of a day what it takes of a minute.
 type Use [Daily]int64
 

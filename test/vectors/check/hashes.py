@@ -3,8 +3,7 @@
 import math
 
 import arithmetic
-
-MASK = 2**32 - 1
+from arithmetic import MASK
 
 
 def rotated(x, by):
@@ -110,8 +109,10 @@ def answer(command, arguments):
         n, *shares = map(int, arguments)
         table = maglev([(b"e%d" % i, shares[i % len(shares)]) for i in range(n)])
         return "%d %d" % (len(table), murmur3(words(*table)))
-    table = maglev([(named(name), int(share)) for name, share in (a.split(":") for a in arguments)])
-    return " ".join([str(len(table))] + ["".join(map(str, table))] * (table != []))
+    if command == "maglev":
+        table = maglev([(named(name), int(share)) for name, share in (a.split(":") for a in arguments)])
+        return " ".join([str(len(table))] + ["".join(map(str, table))] * (table != []))
+    raise ValueError("no such command: " + command)
 
 
 def hashes(lines):

@@ -27,10 +27,9 @@ SCORES = {"p2c": p2c, "least_loaded": least_loaded, "least_tokens": least_tokens
 
 def scored(strategy, printed):
     """(what is said, what it is) of a candidate's score, if there is one."""
-    try:
-        return printed["score"], shortest(SCORES[strategy](numbers(printed)))
-    except KeyError:
-        return None
+    if strategy in SCORES and "score" in printed:
+        return printed["score"], shortest(score(strategy, printed))
+    return None
 
 
 def score(strategy, printed):
