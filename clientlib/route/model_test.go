@@ -1,6 +1,7 @@
 package route_test
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 
@@ -202,9 +203,8 @@ func (x *fate) heard(e route.Event) {
 	switch e.Kind {
 	case route.EventOpened:
 		x.trips[trip{e.Class, e.Phase}] = e.Soft
-	case route.EventClosed:
-		delete(x.trips, trip{e.Class, breaker.Admit})
-		delete(x.trips, trip{e.Class, breaker.Finish})
+	case route.EventClosed: // none of the class's is left
+		maps.DeleteFunc(x.trips, func(t trip, _ bool) bool { return t.class == e.Class })
 	}
 }
 

@@ -166,12 +166,12 @@ func (m *model) word(now int64, e *route.Endpoint, classes breaker.ClassSet) (op
 	}
 	x := m.fate(e)
 	soft, sure = true, !x.unsure
+	var tripped breaker.ClassSet
 	for t, s := range x.trips {
 		if classes.Has(t.class) {
 			open, soft = true, soft && s
-			_, admit := x.trips[trip{t.class, breaker.Admit}]
-			_, finish := x.trips[trip{t.class, breaker.Finish}]
-			sure = sure && (!admit || !finish) // one of them may have closed
+			sure = sure && !tripped.Has(t.class) // one of two may have closed
+			tripped |= t.class.Set()
 		}
 	}
 	row := m.row(e)
