@@ -92,6 +92,7 @@ func (b *Breaker) Record(now int64, draw uint32, s Sample) (ch Change) {
 		return ch
 	}
 	b.pending.lasts = 0
+	b.evidence.pay()
 	b.take(now, draw, s, &ch)
 	if s.Phase == Finish && !s.Failed {
 		s.Phase = Quality
@@ -107,8 +108,8 @@ func (b *Breaker) begin(now int64) {
 	if b.evidence == nil {
 		b.evidence = newEvidence(b.policy)
 	}
-	b.flush()
-	b.evidence.turn(now)
+	b.pour()
+	b.evidence.begin(now)
 }
 
 // take counts and judges a sample of one phase.
@@ -141,6 +142,7 @@ func (b *Breaker) Overdue(now int64, draw uint32, classes ClassSet, round uint64
 		return ch
 	}
 	b.begin(now)
+	b.evidence.pay()
 	for c := range Classes {
 		if classes.Has(c) {
 			b.evidence.add(now, paces, c, one(false))
