@@ -23,8 +23,9 @@ type learned struct {
 	refusals
 	success    success
 	spread     *spread           // nil: no strategy asks for it
-	elsewhere  float64           // outstanding tokens of the others, when the word came
+	window     int64             // context_window; 0: none
 	byPriority [priorities]int64 // in flight
+	elsewhere  float64           // outstanding tokens of the others, when the word came
 	word       *word
 
 	key
