@@ -18,12 +18,11 @@ type Breaker struct {
 	held     ClassSet         // by the fleet
 	wary     [Phases]ClassSet // whose successes count at once, see Succeed
 	runs     [Phases]ClassSet // that failed since their last success
+	settled  uint64           // the latest of since, and of ramps
 	round    uint64           // grows with every trip, closing and probe
-	settled  uint64           // the latest of since
-	ramped   uint64           // the latest of ramps
+	pending  pending          // ends the cache line
 	policy   *Policy
 	evidence *evidence // nil: nothing was counted yet
-	pending  pending
 
 	word  uint64 // the fleet's latest round
 	heard [Classes]uint64

@@ -14,7 +14,7 @@ const (
 	inTime
 	finished
 
-	rows = 4 // an index needs no check
+	rows
 )
 
 const sets = 1 << (Classes - 1) // of classes, all with Any
@@ -45,8 +45,8 @@ func (b *Breaker) Succeed(now int64, s Success) bool {
 	if s.Phase == Finish {
 		row = finished
 	}
-	n := &b.pending.counts[row%rows][s.Classes>>1&(sets-1)]
-	if *n == math.MaxUint16 {
+	n := &b.pending.counts[row][s.Classes>>1&(sets-1)]
+	if *n == math.MaxUint8 {
 		return false
 	}
 	*n++
@@ -85,7 +85,7 @@ func (b *Breaker) pour() {
 }
 
 // bySet counts successes by the set of their classes, Any left out.
-type bySet [sets]uint16
+type bySet [sets]uint8
 
 // byClass counts them in every class of the set.
 func (n *bySet) byClass() [Classes]uint32 {
