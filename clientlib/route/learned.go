@@ -23,8 +23,9 @@ type learned struct {
 	refusals
 	success    success
 	spread     *spread           // nil: no strategy asks for it
-	elsewhere  float64           // outstanding tokens of the others, when the word came
+	window     int64             // context_window; 0: none
 	byPriority [priorities]int64 // in flight
+	elsewhere  float64           // outstanding tokens of the others, when the word came
 	word       *word
 
 	key
@@ -33,10 +34,10 @@ type learned struct {
 	place   int32  // in the snapshot's facts, while it is there
 	suspect bool   // in the router's list of those with trips
 	lost    breaker.ClassSet
-	leftAt  int64 // when it left the catalog; 0: it has not
 
-	breaker   breaker.Breaker
-	probeFrom int64 // Retry-After: no probe before
+	breaker   breaker.Breaker // what a pick reads of it is one cache line
+	leftAt    int64           // when it left the catalog; 0: it has not
+	probeFrom int64           // Retry-After: no probe before
 	strain    strain
 	ring      ring
 	tallies   map[string]*tally

@@ -255,6 +255,7 @@ func (r *Router) meet(f *facts) *learned {
 	}
 	l.facts = f
 	l.describes(f.endpoint)
+	l.window = f.endpoint.ContextWindow
 	l.breaker.SetPolicy(&f.endpoint.Breaker)
 	l.credential = &l.ownKey
 	if name := f.endpoint.Credential; name != "" {

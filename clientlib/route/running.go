@@ -1,5 +1,7 @@
 package route
 
+import "github.com/pointsman/pointsman/clientlib/route/money"
+
 const (
 	ringSize  = 16
 	ringEvery = 250_000 // µs between two notes of the own load
@@ -18,10 +20,10 @@ type running struct {
 	oldest   int32   // slots without a first token, oldest first; −1: none
 	newest   int32
 
-	since       int64   // when the oldest was sent
-	expected    int64   // how long it should take; above 0
-	input       float64 // prices of a plain request, pico-dollars a token
-	answer      float64
+	since       int64      // when the oldest was sent
+	expected    int64      // how long it should take; above 0
+	input       money.Pico // prices of a plain request
+	answer      money.Pico
 	tpot        int32
 	graded      bool  // a long request costs more
 	cold        bool  // the next latency sample says nothing
@@ -41,7 +43,7 @@ func (l *running) describes(e *Endpoint) {
 		l.tpot = int32(min(own, second))
 	}
 	l.lateFrom, l.output = e.Breaker.TTFTLimit, e.MaxOutputTokens
-	l.input, l.answer, l.graded = float64(e.Price.Input), float64(e.Price.Output), len(e.Price.Above) > 0
+	l.input, l.answer, l.graded = e.Price.Input, e.Price.Output, len(e.Price.Above) > 0
 }
 
 // ring holds the own load of the last seconds, to compare with what the fleet saw then.

@@ -75,7 +75,7 @@ func (r *Router) score(now int64, p *pool, place int32, c *Call, t *trial) float
 // worth is what the call at hand would cost at an endpoint, in µs at an exchange rate, which
 // is in pico-dollars a µs: not to the last pico-dollar, as what is charged is.
 func (n *need) worth(l *learned, rate money.Nano) float64 {
-	in, out := l.input, l.answer
+	in, out := float64(l.input), float64(l.answer)
 	if l.graded {
 		plain, _, _, answer := l.endpoint.Price.At(n.use[limit.Input])
 		in, out = float64(plain), float64(answer)

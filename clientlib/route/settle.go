@@ -2,6 +2,7 @@ package route
 
 import (
 	"github.com/pointsman/pointsman/clientlib/route/breaker"
+	"github.com/pointsman/pointsman/clientlib/route/money"
 	"github.com/pointsman/pointsman/clientlib/route/window"
 )
 
@@ -60,9 +61,9 @@ func (r *Router) settle(now int64, id int32, s *slot, o *Outcome) {
 		o.Kind = Cancelled
 	}
 	r.mark(s, r.learn(now, s, o))
-	if o.HasUsage { // at the price of when it was sent
+	if o.HasUsage {
 		cost := &s.tally.cost[s.combination()]
-		*cost = cost.Plus(s.endpoint.Price.Cost(o.Usage))
+		*cost = cost.Plus(s.cost(o.Usage))
 	}
 	r.refund(now, s, o)
 	if s.local || s.permit != nil {
@@ -167,10 +168,27 @@ func (s *slot) answerTokens(o *Outcome) int64 {
 	return n
 }
 
+// unchanged tells whether the endpoint is what it was when the attempt was sent: its numbers are at
+// hand then.
+func (s *slot) unchanged() bool { return s.learned.endpoint == s.endpoint }
+
+// cost is the price of what was used, as it was when the attempt was sent.
+func (s *slot) cost(u money.Usage) money.Nano {
+	if l := s.learned; s.unchanged() && !l.graded && u.Cached|u.Written == 0 {
+		plain := money.Price{Input: l.input, Output: l.answer}
+		return plain.Cost(u)
+	}
+	return s.endpoint.Price.Cost(u)
+}
+
 // read is how much of a prompt its endpoint read, as far as it can have.
 func (s *slot) read(o *Outcome) int64 {
 	n := tokens(o.Usage.Input)
-	if window := s.endpoint.ContextWindow; window > 0 {
+	window := s.learned.window
+	if !s.unchanged() {
+		window = s.endpoint.ContextWindow
+	}
+	if window > 0 {
 		n = min(n, window)
 	}
 	return n

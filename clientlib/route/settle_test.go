@@ -27,10 +27,25 @@ func TestWhatAnAttemptTouchesFillsFewCacheLines(t *testing.T) {
 		"a tally":                     {unsafe.Sizeof(y), 7 * line},
 		"a tally before its costs":    {unsafe.Offsetof(y.cost), line},
 		"what a candidate reads":      {unsafe.Offsetof(l.latency) + extra, 2 * line},
+		"an endpoint's breaker":       {(unsafe.Offsetof(l.breaker) + extra) % line, 0},
 		"an endpoint's first numbers": {unsafe.Sizeof(l.running) + extra, 3 * line},
 	} {
 		if v.got != v.want {
 			t.Errorf("%s: %d bytes, want %d", what, v.got, v.want)
+		}
+	}
+}
+
+func TestAnAttemptIsChargedAsTheEndpointWasWhenItWasSent(t *testing.T) {
+	was := &Endpoint{ContextWindow: 1000, Price: money.Price{Input: 2_000_000, Output: 3_000_000}}
+	is := &Endpoint{ContextWindow: 700, Price: money.Price{Input: 5_000_000}}
+	for _, now := range []*Endpoint{was, is} {
+		l := &learned{window: now.ContextWindow}
+		l.describes(now)
+		s := &slot{learned: l, endpoint: was}
+		o := &Outcome{HasUsage: true, Usage: money.Usage{Input: 900, Output: 10}}
+		if cost, read := s.cost(o.Usage), s.read(o); cost != 1_830_000 || read != 900 {
+			t.Errorf("with a window of %d now: %d, %d tokens", now.ContextWindow, cost, read)
 		}
 	}
 }

@@ -280,9 +280,9 @@ func (p *purse) settle(s *slot, o *Outcome, used *limit.Use, b *Budget) (warn bo
 	if s.started < p.from {
 		return false // a period that is over
 	}
-	cost := s.endpoint.Price.Cost(money.Usage{Input: used[limit.Input], Output: used[limit.Output]})
+	cost := s.cost(money.Usage{Input: used[limit.Input], Output: used[limit.Output]})
 	if o.HasUsage {
-		cost = s.endpoint.Price.Cost(o.Usage)
+		cost = s.cost(o.Usage)
 	}
 	p.reserved = max(p.reserved-s.taken.cost, 0)
 	p.spent = p.spent.Plus(cost)

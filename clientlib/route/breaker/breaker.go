@@ -18,12 +18,11 @@ type Breaker struct {
 	held     ClassSet         // by the fleet
 	wary     [Phases]ClassSet // whose successes count at once, see Succeed
 	runs     [Phases]ClassSet // that failed since their last success
+	settled  uint64           // the latest of since, and of ramps
 	round    uint64           // grows with every trip, closing and probe
-	settled  uint64           // the latest of since
-	ramped   uint64           // the latest of ramps
+	pending  pending          // ends the cache line
 	policy   *Policy
 	evidence *evidence // nil: nothing was counted yet
-	pending  pending
 
 	word  uint64 // the fleet's latest round
 	heard [Classes]uint64
@@ -92,6 +91,7 @@ func (b *Breaker) Record(now int64, draw uint32, s Sample) (ch Change) {
 		return ch
 	}
 	b.pending.lasts = 0
+	b.evidence.pay()
 	b.take(now, draw, s, &ch)
 	if s.Phase == Finish && !s.Failed {
 		s.Phase = Quality
@@ -107,8 +107,8 @@ func (b *Breaker) begin(now int64) {
 	if b.evidence == nil {
 		b.evidence = newEvidence(b.policy)
 	}
-	b.flush()
-	b.evidence.turn(now)
+	b.pour()
+	b.evidence.begin(now)
 }
 
 // take counts and judges a sample of one phase.
@@ -141,6 +141,7 @@ func (b *Breaker) Overdue(now int64, draw uint32, classes ClassSet, round uint64
 		return ch
 	}
 	b.begin(now)
+	b.evidence.pay()
 	for c := range Classes {
 		if classes.Has(c) {
 			b.evidence.add(now, paces, c, one(false))

@@ -48,15 +48,13 @@ type cell struct{ ok, bad tally }
 // sliding is a window over all evidence of one endpoint. Its sums are those of the time
 // that it was turned to last. While none is bad no cell's bad ones need a look.
 type sliding struct {
-	ring  window.Ring
-	_     [48]byte // the rest lies by cache lines
 	sums  cell
 	cells [window.Cells]cell
 }
 
 // turn is the cell of a time, nil if that has left the window.
-func (w *sliding) turn(at int64) *cell {
-	place, fresh, inside := w.ring.Turn(at)
+func (w *sliding) turn(ring *window.Ring, at int64) *cell {
+	place, fresh, inside := ring.Turn(at)
 	for i := range fresh {
 		w.empty(&w.cells[(place-i)&(window.Cells-1)])
 	}
@@ -115,29 +113,81 @@ func less(from *uint32, n uint32) uint32 {
 }
 
 // evidence is the fast and the slow window; either opens. There is none until something
-// was counted.
-type evidence [2]sliding
+// was counted. A cell of the slow one lasts for many of the fast one's: what was pending it
+// gains only when its cell ends or it is judged.
+type evidence struct {
+	rings   [windows]window.Ring
+	wary    [Phases]ClassSet // by the slow window, as it was judged last
+	judged  bool             // and nothing but successes came since
+	_       [29]byte         // the rest lies by cache lines
+	owed    tally            // to the slow window's newest cell
+	windows [windows]sliding
+}
+
+const (
+	fast = iota
+	slow
+	windows
+)
 
 func newEvidence(p *Policy) *evidence {
-	return &evidence{{ring: window.NewRing(p.Window)}, {ring: window.NewRing(p.SlowWindow)}}
+	return &evidence{rings: [windows]window.Ring{window.NewRing(p.Window), window.NewRing(p.SlowWindow)}}
 }
 
 func (e *evidence) fits(p *Policy) bool {
-	return e[0].ring.Span() == p.Window && e[1].ring.Span() == p.SlowWindow
+	return e.rings[fast].Span() == p.Window && e.rings[slow].Span() == p.SlowWindow
 }
 
-// turn brings both windows up to now.
-func (e *evidence) turn(now int64) {
-	for i := range e {
-		e[i].turn(now)
+// turn is the cell of a time in one of the windows.
+func (e *evidence) turn(i int, at int64) *cell { return e.windows[i].turn(&e.rings[i], at) }
+
+// begin brings both windows up to now, the slow one when its cell has ended.
+func (e *evidence) begin(now int64) {
+	e.turn(fast, now)
+	if _, to := e.rings[slow].Newest(); now >= to {
+		e.pay()
+		e.turn(slow, now)
+	}
+}
+
+// pay gives the slow window what it is owed: it is to be judged, or to change.
+func (e *evidence) pay() {
+	if e.judged = false; e.owed == (tally{}) {
+		return
+	}
+	from, _ := e.rings[slow].Newest()
+	e.gain(slow, from, &e.owed)
+	e.owed = tally{}
+}
+
+// gain counts successes of every track in one of the windows.
+func (e *evidence) gain(i int, at int64, n *tally) {
+	to := e.turn(i, at)
+	if to == nil {
+		return
+	}
+	for t := range n {
+		sum, in := &e.windows[i].sums.ok[t], &to.ok[t]
+		for c, ok := range n[t] {
+			sum[c] += more(&in[c], ok)
+		}
+	}
+}
+
+// owe notes what the slow window is to gain.
+func (e *evidence) owe(n *tally) {
+	for t := range n {
+		for c, ok := range n[t] {
+			more(&e.owed[t][c], ok)
+		}
 	}
 }
 
 // add counts in both.
 func (e *evidence) add(at int64, t track, c Class, n counts) {
-	for i := range e {
-		if to := e[i].turn(at); to != nil {
-			e[i].add(to, t, c, n)
+	for i := range e.windows {
+		if to := e.turn(i, at); to != nil {
+			e.windows[i].add(to, t, c, n)
 		}
 	}
 }
@@ -156,10 +206,10 @@ func (e *evidence) each(p Phase, do func(*sliding, track)) {
 	if e == nil {
 		return
 	}
-	for i := range e {
+	for i := range e.windows {
 		for t := range tracks {
 			if t.phase() == p {
-				do(&e[i], t)
+				do(&e.windows[i], t)
 			}
 		}
 	}

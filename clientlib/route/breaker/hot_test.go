@@ -6,14 +6,13 @@ import (
 	"unsafe"
 )
 
-func TestWhatAPickReadsIsOneCacheLineAndWhatASuccessCountsTheNext(t *testing.T) {
+func TestWhatAPickReadsAndWhatASuccessCountsAreOneCacheLine(t *testing.T) {
 	var b Breaker
-	p := unsafe.Offsetof(b.pending)
-	if at := p + unsafe.Offsetof(b.pending.counts); at != 64 || unsafe.Sizeof(b.pending.counts) > 64 {
-		t.Errorf("successes are pending at %d, %d bytes", at, unsafe.Sizeof(b.pending.counts))
+	if end := unsafe.Offsetof(b.pending) + unsafe.Sizeof(b.pending); end != 64 {
+		t.Errorf("what is pending ends at %d", end)
 	}
-	if unsafe.Sizeof(tally{}) != 64 || unsafe.Offsetof(sliding{}.sums) != 64 {
-		t.Errorf("a tally has %d bytes, the first one lies at %d", unsafe.Sizeof(tally{}), unsafe.Offsetof(sliding{}.sums))
+	if unsafe.Sizeof(tally{}) != 64 || unsafe.Offsetof(evidence{}.owed) != 64 {
+		t.Errorf("a tally has %d bytes, the first one lies at %d", unsafe.Sizeof(tally{}), unsafe.Offsetof(evidence{}.owed))
 	}
 }
 
@@ -23,7 +22,7 @@ func TestASuccessThatChangesNothingTouchesNoWindow(t *testing.T) {
 	s := Sample{Classes: Any.Set() | Tools.Set(), Pace: OnTime}
 	b.Record(0, 0, s)
 	for now := range int64(625_000) {
-		if now%1000 == 0 && !b.quiet(now, s) {
+		if now%5000 == 0 && !b.quiet(now, s) {
 			t.Fatalf("at %d a success counts at once", now)
 		}
 	}
@@ -45,13 +44,31 @@ func TestASuccessThatChangesNothingTouchesNoWindow(t *testing.T) {
 func TestMoreSuccessesThanMayPendAreCounted(t *testing.T) {
 	var b Breaker
 	b.SetPolicy(&Policy{Window: 5e6, SlowWindow: 60e6, MinSamples: 20, Consecutive: 5, FailureRatio: 0.5})
-	const n = 70_000 // above 2^16
+	const n = 70_000 // above 2^8, and 2^16
 	for range n {
 		b.Record(0, 0, Sample{Classes: Any.Set()})
 	}
 	b.flush()
-	if got := b.evidence[0].sums.ok[Admit][Any]; got != n {
-		t.Errorf("%d of %d", got, n)
+	for i, w := range b.evidence.windows {
+		if got := w.sums.ok[Admit][Any]; got != n {
+			t.Errorf("window %d: %d of %d", i, got, n)
+		}
+	}
+}
+
+func TestTheSlowWindowGainsWhenItsCellEnds(t *testing.T) {
+	var b Breaker
+	b.SetPolicy(&Policy{Window: 5e6, SlowWindow: 60e6, MinSamples: 20, Consecutive: 5, FailureRatio: 0.5})
+	ok := func() uint32 { return b.evidence.windows[slow].sums.ok[Finish][Any] }
+	s := Sample{Classes: Any.Set(), Phase: Finish}
+	for _, now := range []int64{0, 1, 700_000, 1_400_000} {
+		if b.Record(now, 0, s); ok() != 0 {
+			t.Errorf("at %d it has %d", now, ok())
+		}
+	}
+	b.Record(7_500_000, 0, s)
+	if ok() != 4 {
+		t.Errorf("when the cell has ended it has %d", ok())
 	}
 }
 

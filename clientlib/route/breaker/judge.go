@@ -184,12 +184,12 @@ func (b *Breaker) explains(now int64, a at, c cause) (n int64, ok bool) {
 
 // counts reads the window that the cause was found in.
 func (b *Breaker) counts(a at, c cause) (bad, n int64) {
-	t, w := track(a.phase), &b.evidence[0]
+	t, w := track(a.phase), &b.evidence.windows[fast]
 	if c.rule == tooLate {
 		t = paces
 	}
 	if c.slow {
-		w = &b.evidence[1]
+		w = &b.evidence.windows[slow]
 	}
 	bad = int64(w.sums.bad[t][a.class])
 	return bad, bad + int64(w.sums.ok[t][a.class])

@@ -14,7 +14,7 @@ const (
 	inTime
 	finished
 
-	rows = 4 // an index needs no check
+	rows
 )
 
 const sets = 1 << (Classes - 1) // of classes, all with Any
@@ -45,8 +45,8 @@ func (b *Breaker) Succeed(now int64, s Success) bool {
 	if s.Phase == Finish {
 		row = finished
 	}
-	n := &b.pending.counts[row%rows][s.Classes>>1&(sets-1)]
-	if *n == math.MaxUint16 {
+	n := &b.pending.counts[row][s.Classes>>1&(sets-1)]
+	if *n == math.MaxUint8 {
 		return false
 	}
 	*n++
@@ -60,6 +60,14 @@ func (b *Breaker) quiet(now int64, s Sample) bool {
 
 // flush moves what is pending into the windows.
 func (b *Breaker) flush() {
+	if b.evidence != nil {
+		b.pour()
+		b.evidence.pay()
+	}
+}
+
+// pour moves it into the fast window, and notes that the slow one is owed it.
+func (b *Breaker) pour() {
 	p := &b.pending
 	if p.lasts == 0 {
 		return
@@ -70,28 +78,14 @@ func (b *Breaker) flush() {
 	for c := range admits {
 		admits[c] += inTime[c]
 	}
-	b.evidence.gain(p.from, &tally{admits, ends, ends, inTime})
+	n := tally{admits, ends, ends, inTime}
+	b.evidence.gain(fast, p.from, &n)
+	b.evidence.owe(&n)
 	p.counts = [rows]bySet{}
 }
 
-// gain counts successes of every track in both windows.
-func (e *evidence) gain(at int64, n *tally) {
-	for i := range e {
-		to := e[i].turn(at)
-		if to == nil {
-			continue
-		}
-		for t := range n {
-			sum, in := &e[i].sums.ok[t], &to.ok[t]
-			for c, ok := range n[t] {
-				sum[c] += more(&in[c], ok)
-			}
-		}
-	}
-}
-
 // bySet counts successes by the set of their classes, Any left out.
-type bySet [sets]uint16
+type bySet [sets]uint8
 
 // byClass counts them in every class of the set.
 func (n *bySet) byClass() [Classes]uint32 {
@@ -102,20 +96,27 @@ func (n *bySet) byClass() [Classes]uint32 {
 }
 
 // watch says which classes' successes count at once from now on: those which could meet a
-// rule, or end a run. The others may be pending until a cell of a window ends.
+// rule, or end a run. The others may be pending until a cell of a window ends. What the slow
+// window is owed could only make it less wary.
 func (b *Breaker) watch() {
-	b.wary = b.runs
-	for i := range b.evidence {
-		b.suspect(&b.evidence[i].sums)
+	e := b.evidence
+	if !e.judged {
+		e.judged, e.wary = true, [Phases]ClassSet{}
+		b.suspect(&e.windows[slow].sums, &e.wary)
 	}
-	from, to := b.evidence[0].ring.Newest()
-	slowFrom, slowTo := b.evidence[1].ring.Newest()
+	b.wary = e.wary
+	b.suspect(&e.windows[fast].sums, &b.wary)
+	for p, failing := range b.runs {
+		b.wary[p] |= failing
+	}
+	from, to := e.rings[fast].Newest()
+	slowFrom, slowTo := e.rings[slow].Newest()
 	b.pending.from = max(from, slowFrom)
 	b.pending.lasts = min(to, slowTo) - b.pending.from
 }
 
 // suspect marks classes with more failures than the samples they have, or need, allow.
-func (b *Breaker) suspect(sums *cell) {
+func (b *Breaker) suspect(sums *cell, wary *[Phases]ClassSet) {
 	if sums.bad == (tally{}) {
 		return
 	}
@@ -127,7 +128,7 @@ func (b *Breaker) suspect(sums *cell) {
 			bad := int64(sums.bad[t][c])
 			n := bad + int64(sums.ok[t][c])
 			if bad > 0 && b.crosses(ruleOf(t), bad, max(n, b.policy.MinSamples)) {
-				b.wary[t.heardOf()] |= c.Set()
+				wary[t.heardOf()] |= c.Set()
 			}
 		}
 	}

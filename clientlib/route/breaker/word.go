@@ -45,7 +45,7 @@ func (b *Breaker) Fleet(now int64, draw uint32, w Word) (ch Change) {
 		b.hear(w)
 	case Ramping:
 		if b.hear(w) {
-			b.ramps[w.Class], b.ramped = b.round, b.round
+			b.ramps[w.Class] = b.round
 		}
 		ch.Closed = b.clear(now, covered(w.Class), w.Round)
 	case Free:
@@ -90,7 +90,7 @@ func (b *Breaker) hear(w Word) (news bool) {
 // Outdated tells whether an attempt of a round was picked before the fleet's latest ramp
 // of one of its classes: what comes of it is no news of what ramps.
 func (b *Breaker) Outdated(classes ClassSet, round uint64) bool {
-	return round < b.ramped && b.outdated(classes, round)
+	return round < b.settled && b.outdated(classes, round)
 }
 
 func (b *Breaker) outdated(classes ClassSet, round uint64) bool {
