@@ -86,9 +86,8 @@ type call struct {
 	decision route.Record // of the latest attempt, when somebody observes
 }
 
+// begin needs no lock: a call that begins is nothing of the router's yet.
 func (c *Client) begin(workload string, r Request, deadline int64) *call {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	now := c.clock.now()
 	return &call{core: c.router.Begin(now, workload, r.core(deadline)), workload: workload, request: r, began: now}
 }

@@ -130,10 +130,13 @@ func (c *Client) relay() {
 // only drained.
 func (c *Client) report() {
 	at := c.clock.now()
-	c.mu.Lock()
-	core := c.router.Report(at)
-	c.urged = false
-	c.mu.Unlock()
+	var core route.Report
+	for done := false; !done; { // calls get their turn between two parts
+		c.mu.Lock()
+		done = c.router.Drain(at, &core)
+		c.urged = false
+		c.mu.Unlock()
+	}
 	var term uint64
 	if v := c.view.Load(); v != nil && v.snapshot.Fleet() != nil {
 		term = v.snapshot.Fleet().Version.Term

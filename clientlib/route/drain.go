@@ -5,31 +5,70 @@ import (
 	"github.com/pointsman/pointsman/clientlib/route/money"
 )
 
+const drainStep = 8 // tallies: a lock is held for some ten µs
+
+// draining is a report that is being made.
+type draining struct {
+	begun bool
+	from  []*tally // those whose turn comes
+	spare []*tally // empty, for the next report
+}
+
 // Report drains rows and probes since the last report, and tells all standing votes.
 func (r *Router) Report(now int64) Report {
-	out := Report{At: now, Probes: r.probes}
-	r.probes, r.urgent = nil, false
-	for i := range r.slots {
-		if s := &r.slots[i]; s.serial != 0 {
-			r.cell(s.tally, s.combination()).gauges.add(now, s)
-		}
+	var out Report
+	for !r.Drain(now, &out) {
 	}
-	kept := r.dirty[:0]
-	for _, t := range r.dirty {
+	return out
+}
+
+// Drain is Report by parts, into one that was empty at the first: it tells whether that was
+// the last part. Between two of them a lock around the router need not be held.
+func (r *Router) Drain(now int64, out *Report) (done bool) {
+	d := &r.draining
+	if !d.begun {
+		r.beginReport(now, out)
+	}
+	n := min(drainStep, len(d.from))
+	for _, t := range d.from[:n] {
 		r.sort(t)
 		if t.owner.leftAt == 0 { // protocol.md, Report: rows only for endpoints in one's view
 			out.Rows = t.rows(out.Rows)
 		}
 		if t.dirty = r.empty(t); t.dirty {
-			kept = append(kept, t)
+			r.dirty = append(r.dirty, t)
 		} else if name := t.work.compiled.spec.Name; r.works[name] == nil {
 			delete(t.owner.tallies, name)
 		}
 	}
-	clear(r.dirty[len(kept):])
-	r.dirty = kept
-	out.Votes = r.votes()
-	return out
+	clear(d.from[:n])
+	if d.from = d.from[n:]; len(d.from) > 0 {
+		return false
+	}
+	d.begun, out.Votes = false, r.votes()
+	return true
+}
+
+// beginReport takes the gauges, and whose turn comes.
+func (r *Router) beginReport(now int64, out *Report) {
+	out.At, out.Probes = now, r.probes
+	r.probes, r.urgent = nil, false
+	for i := range r.slots {
+		if s := &r.slots[i]; s.serial != 0 {
+			r.soil(s.tally)
+			r.cell(s.tally, s.combination()).gauges.add(now, s)
+		}
+	}
+	d := &r.draining
+	d.begun, d.from, r.dirty, d.spare = true, r.dirty, d.spare[:0], r.dirty
+}
+
+// soil has a tally reported.
+func (r *Router) soil(t *tally) {
+	if !t.dirty {
+		t.dirty = true
+		r.dirty = append(r.dirty, t)
+	}
 }
 
 func (g *gauges) add(now int64, s *slot) {

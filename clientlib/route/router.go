@@ -64,12 +64,13 @@ type watched struct {
 
 // outgoing waits to be fetched: by Report, by Events.
 type outgoing struct {
-	dirty  []*tally
-	cells  []*cell // empty
-	probes []ProbeResult
-	urgent bool
-	events []Event
-	lost   int // events that did not fit
+	dirty    []*tally
+	draining draining
+	cells    []*cell // empty
+	probes   []ProbeResult
+	urgent   bool
+	events   []Event
+	lost     int // events that did not fit
 }
 
 // work is what is kept of one workload.
@@ -233,7 +234,7 @@ func (r *Router) dismiss(name string) {
 	}
 }
 
-// Begin makes a call. It never fails: Next does.
+// Begin makes a call. It never fails, Next does, and reads nothing of the router: it needs no lock.
 func (r *Router) Begin(now int64, workload string, q Request) Call {
 	return Call{workload: workload, request: q, began: now}
 }

@@ -87,10 +87,7 @@ func (r *Router) count(now int64, id int32, s *slot) {
 	l.shift(now, 1)
 	l.outstanding += s.input + s.output
 	r.queue(id, s)
-	if !s.tally.dirty {
-		s.tally.dirty = true
-		r.dirty = append(r.dirty, s.tally)
-	}
+	r.soil(s.tally)
 }
 
 // uncount takes it away again.

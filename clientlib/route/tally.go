@@ -72,6 +72,7 @@ func (r *Router) mark(s *slot, result mark) {
 	if t.used == maxMarks {
 		r.sort(t)
 	}
+	r.soil(t)
 	t.marks[t.used] = mark(s.combination())<<markBits | result
 	t.used++
 }
