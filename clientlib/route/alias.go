@@ -15,11 +15,9 @@ type column struct {
 	coin       uint32 // own when the coin is below
 }
 
-// Build replaces the table. Shares below 0, and what is no number, count as 0.
-func (a *Alias) Build(shares []float64) { a.BuildOf(shares, nil) }
-
-// BuildOf is Build for a table that draws ids in place of indices.
-func (a *Alias) BuildOf(shares []float64, ids []int32) {
+// Build replaces the table, which draws ids in place of indices where there are any. Shares
+// below 0, and what is no number, count as 0.
+func (a *Alias) Build(shares []float64, ids []int32) {
 	a.columns, a.part, a.stack = a.columns[:0], a.part[:0], a.stack[:0]
 	sum := 0.0
 	for i, share := range shares {

@@ -35,7 +35,7 @@ func (r *Router) favoured(now int64, p *pool, tier int) *Alias {
 		weights = append(weights, weight)
 	}
 	r.numbers = weights
-	t.thin.table.BuildOf(weights, p.members(tier))
+	t.thin.table.Build(weights, p.members(tier))
 	return &t.thin.table
 }
 

@@ -299,7 +299,7 @@ func (r *Router) deal(k *deck, places []int32, refused state) {
 		numbers = append(numbers, float64(share))
 	}
 	r.numbers = numbers
-	k.table.BuildOf(numbers, places)
+	k.table.Build(numbers, places)
 }
 
 // far tells whether a share drifted by a twentieth or more.

@@ -37,7 +37,7 @@ func columns(shares []string) string {
 		s = append(s, f)
 	}
 	var a route.Alias
-	a.Build(s)
+	a.Build(s, nil)
 	var out []string
 	for i := range a.Len() {
 		own, coin, alias := a.Column(i)
@@ -59,7 +59,7 @@ func TestLowbias32IsTheKnownOne(t *testing.T) {
 func TestAliasKeepsToTheShares(t *testing.T) {
 	shares := []float64{5, 0, 1, 0.25, 93.75}
 	var a route.Alias
-	a.Build(shares)
+	a.Build(shares, nil)
 	counts := make([]int, len(shares))
 	const n = 200_000
 	for seed := range uint32(n) {
@@ -75,7 +75,7 @@ func TestAliasKeepsToTheShares(t *testing.T) {
 
 func TestAliasOfNothing(t *testing.T) {
 	var a route.Alias
-	a.Build([]float64{0, -1})
+	a.Build([]float64{0, -1}, nil)
 	if a.Len() != 0 {
 		t.Errorf("%d can be drawn", a.Len())
 	}
