@@ -11,8 +11,8 @@ import (
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
 	"github.com/pointsman/pointsman/controlplane/rpc"
@@ -39,9 +39,12 @@ func call[Q, A any](
 		return none, err
 	}
 	defer conn.Close()
-	answer, err := method(services{pb.NewCatalogServiceClient(conn), pb.NewFleetServiceClient(conn)}, ctx, question)
+	var header, trailer metadata.MD // of an answer, be it only a refusal: these hold its content type at least
+	answer, err := method(
+		services{pb.NewCatalogServiceClient(conn), pb.NewFleetServiceClient(conn)}, ctx, question, grpc.Header(&header), grpc.Trailer(&trailer),
+	)
 	if err != nil {
-		return answer, e.remote(err, conn.GetState() == connectivity.Ready)
+		return answer, e.remote(err, len(header)+len(trailer) > 0)
 	}
 	return answer, nil
 }
