@@ -25,9 +25,6 @@ var notRun = []struct {
 	{"instances", func(s *set) string {
 		return first("endpoint.", ".instances", s.endpoints, func(e *pb.Endpoint) bool { return e.Instances != nil })
 	}},
-	{"refill", func(s *set) string {
-		return first("quota.", ".refill", s.quotas, func(q *pb.Quota) bool { return q.Refill == pb.Refill_REFILL_FIXED })
-	}},
 	{"slots and prefill_tps of capacity", func(s *set) string {
 		return first("endpoint.", ".capacity", s.endpoints, func(e *pb.Endpoint) bool {
 			return e.Capacity.GetSlots() != 0 || e.Capacity.GetPrefillTps() != 0
@@ -54,8 +51,17 @@ func (s *set) alone() string {
 	)
 }
 
-// served are the dialects that the libraries of this version speak.
-var served = []string{"openai", "openai-compatible", "vllm"}
+// served is what the libraries of this version speak: APIs by dialect.
+var served = map[string][]string{
+	"openai":            openAI,
+	"openai-compatible": openAI,
+	"azure-openai":      openAI,
+	"vllm":              openAI,
+	"anthropic":         {"anthropic.messages"},
+	"http":              {"http"},
+}
+
+var openAI = []string{"openai.chat", "openai.responses", "openai.embeddings"}
 
 func first[M any](before, after string, all map[string]M, has func(M) bool) string {
 	for _, name := range keys(all) {
@@ -78,7 +84,7 @@ func (j *judgement) withoutEffect() {
 	}
 	for _, name := range keys(j.set.providers) {
 		p := j.set.providers[name]
-		if p.Dialect != "" && !slices.Contains(served, p.Dialect) {
+		if p.Dialect != "" && served[p.Dialect] == nil {
 			j.warn("provider."+name+".dialect", "its endpoints are out by the gate unsupported", "dialect %s is not spoken by this version's libraries", quote(p.Dialect))
 		}
 		if slices.Contains(fixedVersion, p.Dialect) {
@@ -89,8 +95,21 @@ func (j *judgement) withoutEffect() {
 		if j.set.endpoints[name].Instances == nil {
 			j.idle("endpoint."+name+".metrics", "it is read from instances")
 		}
+		j.unspoken(name)
 	}
 	j.unusable()
+}
+
+// unspoken warns of APIs that the libraries do not speak with the endpoint's dialect.
+func (j *judgement) unspoken(endpoint string) {
+	e := j.set.endpoints[endpoint]
+	dialect := j.set.providers[e.Provider].GetDialect()
+	for _, api := range e.Apis {
+		if spoken := served[dialect]; spoken != nil && !slices.Contains(spoken, api) {
+			j.warn("endpoint."+endpoint+".apis", "no request of it can be sent there; dialect "+dialect+" has "+strings.Join(spoken, ", "),
+				"api %s is not spoken by this version's libraries with dialect %s", quote(api), quote(dialect))
+		}
+	}
 }
 
 // unusable names the workloads that this version's libraries would not run, by asking their code.

@@ -818,7 +818,7 @@ endpoint "h" {
   concurrency = 1
   instances   = ["c:1"]
 }
-provider "a" { dialect = "http" }
+provider "a" { dialect = "grpc" }
 quota "q" {
   requests_per_minute = 1
   refill              = "fixed"
@@ -861,9 +861,8 @@ a.hcl:6:15: warning: adapters: not run by this version (it is checked and stored
 a.hcl:7:15: warning: instances: not run by this version (it is checked and stored, and has no effect yet) @endpoint.g.instances
 a.hcl:8:15: warning: metrics: not run by this version (it is checked and stored, and has no effect yet) @endpoint.g.metrics
 a.hcl:12:3: warning: slots and prefill_tps of capacity: not run by this version (it is checked and stored, and has no effect yet) @endpoint.h.capacity
-a.hcl:18:26: warning: dialect "http" is not spoken by this version's libraries (its endpoints are out by the gate unsupported) @provider.a.dialect
+a.hcl:18:26: warning: dialect "grpc" is not spoken by this version's libraries (its endpoints are out by the gate unsupported) @provider.a.dialect
 a.hcl:19:1: warning: quotas, caps and budgets bind each process alone in this version (so many processes take so many times as much: write each one's part) @quota.q
-a.hcl:21:25: warning: refill: not run by this version (it is checked and stored, and has no effect yet) @quota.q.refill
 a.hcl:22:25: warning: on_cutoff: not run by this version (it is checked and stored, and has no effect yet) @quota.q.on_cutoff
 a.hcl:26:3: warning: workload "w" is unusable to this version's libraries: strategy "predictive" is not known (every call of it will fail) @workload.w.balance.predictive
 a.hcl:27:3: warning: guard: not run by this version (it is checked and stored, and has no effect yet) @workload.w.guard
@@ -871,6 +870,21 @@ a.hcl:34:3: warning: workload "x" is unusable to this version's libraries: strat
 a.hcl:41:3: warning: workload "y" is unusable to this version's libraries: affinity by rule "score" is not known (every call of it will fail) @workload.y.affinity
 a.hcl:44:1: warning: tool: not run by this version (it is checked and stored, and has no effect yet) @tool.t
 a.hcl:50:16: warning: identities: not run by this version (it is checked and stored, and has no effect yet) @tenant.t.identities
+
+# An API that its dialect is not spoken with.
+validate
+provider "b" {
+  dialect  = "anthropic"
+  base_url = "https://api.example"
+}
+endpoint "k" {
+  provider    = provider.b
+  model       = model.m
+  apis        = ["anthropic.messages", "openai.chat"]
+  concurrency = 1
+}
+----
+a.hcl:8:17: warning: api "openai.chat" is not spoken by this version's libraries with dialect "anthropic" (no request of it can be sent there; dialect anthropic has anthropic.messages) @endpoint.k.apis
 
 # What does not parse is reported with its place, and nothing that would follow from it.
 validate
