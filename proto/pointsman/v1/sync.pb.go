@@ -409,6 +409,7 @@ type SyncRequest struct {
 	//	*SyncRequest_Ack
 	//	*SyncRequest_Nack
 	//	*SyncRequest_Report
+	//	*SyncRequest_Records
 	Message       isSyncRequest_Message `protobuf_oneof:"message"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -517,6 +518,15 @@ func (x *SyncRequest) GetReport() *Report {
 	return nil
 }
 
+func (x *SyncRequest) GetRecords() *Records {
+	if x != nil {
+		if x, ok := x.Message.(*SyncRequest_Records); ok {
+			return x.Records
+		}
+	}
+	return nil
+}
+
 type isSyncRequest_Message interface {
 	isSyncRequest_Message()
 }
@@ -541,6 +551,10 @@ type SyncRequest_Report struct {
 	Report *Report `protobuf:"bytes,6,opt,name=report,proto3,oneof"`
 }
 
+type SyncRequest_Records struct {
+	Records *Records `protobuf:"bytes,9,opt,name=records,proto3,oneof"` // to a parent that keeps them
+}
+
 func (*SyncRequest_Hello) isSyncRequest_Message() {}
 
 func (*SyncRequest_Subscribe) isSyncRequest_Message() {}
@@ -550,6 +564,8 @@ func (*SyncRequest_Ack) isSyncRequest_Message() {}
 func (*SyncRequest_Nack) isSyncRequest_Message() {}
 
 func (*SyncRequest_Report) isSyncRequest_Message() {}
+
+func (*SyncRequest_Records) isSyncRequest_Message() {}
 
 // SyncResponse goes down.
 type SyncResponse struct {
@@ -1459,6 +1475,7 @@ func (x *Nack) GetReason() string {
 type Heartbeat struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Heads         []*HeadAge             `protobuf:"bytes,1,rep,name=heads,proto3" json:"heads,omitempty"`
+	KeepsRecords  bool                   `protobuf:"varint,2,opt,name=keeps_records,json=keepsRecords,proto3" json:"keeps_records,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1498,6 +1515,13 @@ func (x *Heartbeat) GetHeads() []*HeadAge {
 		return x.Heads
 	}
 	return nil
+}
+
+func (x *Heartbeat) GetKeepsRecords() bool {
+	if x != nil {
+		return x.KeepsRecords
+	}
+	return false
 }
 
 // HeadAge is how long ago the origin of a track was last heard, over all relays.
@@ -3184,7 +3208,7 @@ var File_pointsman_v1_sync_proto protoreflect.FileDescriptor
 
 const file_pointsman_v1_sync_proto_rawDesc = "" +
 	"\n" +
-	"\x17pointsman/v1/sync.proto\x12\fpointsman.v1\x1a\x1apointsman/v1/catalog.proto\"\xc8\x02\n" +
+	"\x17pointsman/v1/sync.proto\x12\fpointsman.v1\x1a\x1apointsman/v1/catalog.proto\x1a\x19pointsman/v1/record.proto\"\xfb\x02\n" +
 	"\vSyncRequest\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\x04R\bsequence\x12\x12\n" +
 	"\x04seen\x18\a \x01(\x04R\x04seen\x12\x17\n" +
@@ -3193,7 +3217,8 @@ const file_pointsman_v1_sync_proto_rawDesc = "" +
 	"\tsubscribe\x18\x03 \x01(\v2\x17.pointsman.v1.SubscribeH\x00R\tsubscribe\x12%\n" +
 	"\x03ack\x18\x04 \x01(\v2\x11.pointsman.v1.AckH\x00R\x03ack\x12(\n" +
 	"\x04nack\x18\x05 \x01(\v2\x12.pointsman.v1.NackH\x00R\x04nack\x12.\n" +
-	"\x06report\x18\x06 \x01(\v2\x14.pointsman.v1.ReportH\x00R\x06reportB\t\n" +
+	"\x06report\x18\x06 \x01(\v2\x14.pointsman.v1.ReportH\x00R\x06report\x121\n" +
+	"\arecords\x18\t \x01(\v2\x15.pointsman.v1.RecordsH\x00R\arecordsB\t\n" +
 	"\amessage\"\xab\x02\n" +
 	"\fSyncResponse\x12\x1a\n" +
 	"\bsequence\x18\a \x01(\x04R\bsequence\x12\x12\n" +
@@ -3267,9 +3292,10 @@ const file_pointsman_v1_sync_proto_rawDesc = "" +
 	"\x05track\x18\x01 \x01(\x0e2\x13.pointsman.v1.TrackR\x05track\x12\x12\n" +
 	"\x04view\x18\x02 \x01(\rR\x04view\x12/\n" +
 	"\aversion\x18\x03 \x01(\v2\x15.pointsman.v1.VersionR\aversion\x12\x16\n" +
-	"\x06reason\x18\x04 \x01(\tR\x06reason\"8\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason\"]\n" +
 	"\tHeartbeat\x12+\n" +
-	"\x05heads\x18\x01 \x03(\v2\x15.pointsman.v1.HeadAgeR\x05heads\"k\n" +
+	"\x05heads\x18\x01 \x03(\v2\x15.pointsman.v1.HeadAgeR\x05heads\x12#\n" +
+	"\rkeeps_records\x18\x02 \x01(\bR\fkeepsRecords\"k\n" +
 	"\aHeadAge\x12)\n" +
 	"\x05track\x18\x01 \x01(\x0e2\x13.pointsman.v1.TrackR\x05track\x12\x15\n" +
 	"\x06age_us\x18\x02 \x01(\x03R\x05ageUs\x12\x1e\n" +
@@ -3516,9 +3542,10 @@ var file_pointsman_v1_sync_proto_goTypes = []any{
 	(*FleetWorkload)(nil),  // 36: pointsman.v1.FleetWorkload
 	(*FleetInstances)(nil), // 37: pointsman.v1.FleetInstances
 	(*FleetInstance)(nil),  // 38: pointsman.v1.FleetInstance
-	(*Resource)(nil),       // 39: pointsman.v1.Resource
-	(*ResourceRef)(nil),    // 40: pointsman.v1.ResourceRef
-	(Kind)(0),              // 41: pointsman.v1.Kind
+	(*Records)(nil),        // 39: pointsman.v1.Records
+	(*Resource)(nil),       // 40: pointsman.v1.Resource
+	(*ResourceRef)(nil),    // 41: pointsman.v1.ResourceRef
+	(Kind)(0),              // 42: pointsman.v1.Kind
 }
 var file_pointsman_v1_sync_proto_depIdxs = []int32{
 	11, // 0: pointsman.v1.SyncRequest.hello:type_name -> pointsman.v1.Hello
@@ -3526,62 +3553,63 @@ var file_pointsman_v1_sync_proto_depIdxs = []int32{
 	16, // 2: pointsman.v1.SyncRequest.ack:type_name -> pointsman.v1.Ack
 	18, // 3: pointsman.v1.SyncRequest.nack:type_name -> pointsman.v1.Nack
 	22, // 4: pointsman.v1.SyncRequest.report:type_name -> pointsman.v1.Report
-	14, // 5: pointsman.v1.SyncResponse.update:type_name -> pointsman.v1.Update
-	29, // 6: pointsman.v1.SyncResponse.grant:type_name -> pointsman.v1.Grant
-	19, // 7: pointsman.v1.SyncResponse.heartbeat:type_name -> pointsman.v1.Heartbeat
-	21, // 8: pointsman.v1.SyncResponse.goodbye:type_name -> pointsman.v1.Goodbye
-	0,  // 9: pointsman.v1.Held.track:type_name -> pointsman.v1.Track
-	9,  // 10: pointsman.v1.Held.version:type_name -> pointsman.v1.Version
-	9,  // 11: pointsman.v1.Held.nacked:type_name -> pointsman.v1.Version
-	12, // 12: pointsman.v1.Hello.labels:type_name -> pointsman.v1.Label
-	13, // 13: pointsman.v1.Hello.subscribe:type_name -> pointsman.v1.Subscribe
-	10, // 14: pointsman.v1.Hello.held:type_name -> pointsman.v1.Held
-	0,  // 15: pointsman.v1.Update.track:type_name -> pointsman.v1.Track
-	9,  // 16: pointsman.v1.Update.since:type_name -> pointsman.v1.Version
-	9,  // 17: pointsman.v1.Update.version:type_name -> pointsman.v1.Version
-	39, // 18: pointsman.v1.Update.upserts:type_name -> pointsman.v1.Resource
-	40, // 19: pointsman.v1.Update.removed:type_name -> pointsman.v1.ResourceRef
-	1,  // 20: pointsman.v1.Update.empty:type_name -> pointsman.v1.EmptyReason
-	15, // 21: pointsman.v1.Update.ages:type_name -> pointsman.v1.Age
-	41, // 22: pointsman.v1.Age.kind:type_name -> pointsman.v1.Kind
-	10, // 23: pointsman.v1.Ack.held:type_name -> pointsman.v1.Held
-	17, // 24: pointsman.v1.Ack.unusable:type_name -> pointsman.v1.Unusable
-	0,  // 25: pointsman.v1.Nack.track:type_name -> pointsman.v1.Track
-	9,  // 26: pointsman.v1.Nack.version:type_name -> pointsman.v1.Version
-	20, // 27: pointsman.v1.Heartbeat.heads:type_name -> pointsman.v1.HeadAge
-	0,  // 28: pointsman.v1.HeadAge.track:type_name -> pointsman.v1.Track
-	23, // 29: pointsman.v1.Report.leaves:type_name -> pointsman.v1.LeafReport
-	28, // 30: pointsman.v1.Report.states:type_name -> pointsman.v1.LeafState
-	24, // 31: pointsman.v1.LeafReport.rows:type_name -> pointsman.v1.Row
-	26, // 32: pointsman.v1.LeafReport.votes:type_name -> pointsman.v1.Vote
-	27, // 33: pointsman.v1.LeafReport.probes:type_name -> pointsman.v1.ProbeResult
-	2,  // 34: pointsman.v1.Row.class:type_name -> pointsman.v1.Class
-	25, // 35: pointsman.v1.Row.ttft:type_name -> pointsman.v1.Bucket
-	2,  // 36: pointsman.v1.Vote.class:type_name -> pointsman.v1.Class
-	3,  // 37: pointsman.v1.Vote.phase:type_name -> pointsman.v1.Phase
-	2,  // 38: pointsman.v1.ProbeResult.class:type_name -> pointsman.v1.Class
-	4,  // 39: pointsman.v1.ProbeResult.outcome:type_name -> pointsman.v1.ProbeOutcome
-	9,  // 40: pointsman.v1.LeafState.version:type_name -> pointsman.v1.Version
-	9,  // 41: pointsman.v1.LeafState.nacked:type_name -> pointsman.v1.Version
-	17, // 42: pointsman.v1.LeafState.unusable:type_name -> pointsman.v1.Unusable
-	30, // 43: pointsman.v1.Grant.permit:type_name -> pointsman.v1.Permit
-	31, // 44: pointsman.v1.Grant.lease:type_name -> pointsman.v1.Lease
-	2,  // 45: pointsman.v1.Permit.class:type_name -> pointsman.v1.Class
-	3,  // 46: pointsman.v1.Permit.phase:type_name -> pointsman.v1.Phase
-	32, // 47: pointsman.v1.Lease.parts:type_name -> pointsman.v1.LeasePart
-	5,  // 48: pointsman.v1.LeasePart.dimension:type_name -> pointsman.v1.Dimension
-	34, // 49: pointsman.v1.FleetEndpoint.breakers:type_name -> pointsman.v1.FleetBreaker
-	35, // 50: pointsman.v1.FleetEndpoint.loads:type_name -> pointsman.v1.FleetLoad
-	2,  // 51: pointsman.v1.FleetBreaker.class:type_name -> pointsman.v1.Class
-	6,  // 52: pointsman.v1.FleetBreaker.state:type_name -> pointsman.v1.BreakerState
-	38, // 53: pointsman.v1.FleetInstances.instances:type_name -> pointsman.v1.FleetInstance
-	7,  // 54: pointsman.v1.SyncService.Sync:input_type -> pointsman.v1.SyncRequest
-	8,  // 55: pointsman.v1.SyncService.Sync:output_type -> pointsman.v1.SyncResponse
-	55, // [55:56] is the sub-list for method output_type
-	54, // [54:55] is the sub-list for method input_type
-	54, // [54:54] is the sub-list for extension type_name
-	54, // [54:54] is the sub-list for extension extendee
-	0,  // [0:54] is the sub-list for field type_name
+	39, // 5: pointsman.v1.SyncRequest.records:type_name -> pointsman.v1.Records
+	14, // 6: pointsman.v1.SyncResponse.update:type_name -> pointsman.v1.Update
+	29, // 7: pointsman.v1.SyncResponse.grant:type_name -> pointsman.v1.Grant
+	19, // 8: pointsman.v1.SyncResponse.heartbeat:type_name -> pointsman.v1.Heartbeat
+	21, // 9: pointsman.v1.SyncResponse.goodbye:type_name -> pointsman.v1.Goodbye
+	0,  // 10: pointsman.v1.Held.track:type_name -> pointsman.v1.Track
+	9,  // 11: pointsman.v1.Held.version:type_name -> pointsman.v1.Version
+	9,  // 12: pointsman.v1.Held.nacked:type_name -> pointsman.v1.Version
+	12, // 13: pointsman.v1.Hello.labels:type_name -> pointsman.v1.Label
+	13, // 14: pointsman.v1.Hello.subscribe:type_name -> pointsman.v1.Subscribe
+	10, // 15: pointsman.v1.Hello.held:type_name -> pointsman.v1.Held
+	0,  // 16: pointsman.v1.Update.track:type_name -> pointsman.v1.Track
+	9,  // 17: pointsman.v1.Update.since:type_name -> pointsman.v1.Version
+	9,  // 18: pointsman.v1.Update.version:type_name -> pointsman.v1.Version
+	40, // 19: pointsman.v1.Update.upserts:type_name -> pointsman.v1.Resource
+	41, // 20: pointsman.v1.Update.removed:type_name -> pointsman.v1.ResourceRef
+	1,  // 21: pointsman.v1.Update.empty:type_name -> pointsman.v1.EmptyReason
+	15, // 22: pointsman.v1.Update.ages:type_name -> pointsman.v1.Age
+	42, // 23: pointsman.v1.Age.kind:type_name -> pointsman.v1.Kind
+	10, // 24: pointsman.v1.Ack.held:type_name -> pointsman.v1.Held
+	17, // 25: pointsman.v1.Ack.unusable:type_name -> pointsman.v1.Unusable
+	0,  // 26: pointsman.v1.Nack.track:type_name -> pointsman.v1.Track
+	9,  // 27: pointsman.v1.Nack.version:type_name -> pointsman.v1.Version
+	20, // 28: pointsman.v1.Heartbeat.heads:type_name -> pointsman.v1.HeadAge
+	0,  // 29: pointsman.v1.HeadAge.track:type_name -> pointsman.v1.Track
+	23, // 30: pointsman.v1.Report.leaves:type_name -> pointsman.v1.LeafReport
+	28, // 31: pointsman.v1.Report.states:type_name -> pointsman.v1.LeafState
+	24, // 32: pointsman.v1.LeafReport.rows:type_name -> pointsman.v1.Row
+	26, // 33: pointsman.v1.LeafReport.votes:type_name -> pointsman.v1.Vote
+	27, // 34: pointsman.v1.LeafReport.probes:type_name -> pointsman.v1.ProbeResult
+	2,  // 35: pointsman.v1.Row.class:type_name -> pointsman.v1.Class
+	25, // 36: pointsman.v1.Row.ttft:type_name -> pointsman.v1.Bucket
+	2,  // 37: pointsman.v1.Vote.class:type_name -> pointsman.v1.Class
+	3,  // 38: pointsman.v1.Vote.phase:type_name -> pointsman.v1.Phase
+	2,  // 39: pointsman.v1.ProbeResult.class:type_name -> pointsman.v1.Class
+	4,  // 40: pointsman.v1.ProbeResult.outcome:type_name -> pointsman.v1.ProbeOutcome
+	9,  // 41: pointsman.v1.LeafState.version:type_name -> pointsman.v1.Version
+	9,  // 42: pointsman.v1.LeafState.nacked:type_name -> pointsman.v1.Version
+	17, // 43: pointsman.v1.LeafState.unusable:type_name -> pointsman.v1.Unusable
+	30, // 44: pointsman.v1.Grant.permit:type_name -> pointsman.v1.Permit
+	31, // 45: pointsman.v1.Grant.lease:type_name -> pointsman.v1.Lease
+	2,  // 46: pointsman.v1.Permit.class:type_name -> pointsman.v1.Class
+	3,  // 47: pointsman.v1.Permit.phase:type_name -> pointsman.v1.Phase
+	32, // 48: pointsman.v1.Lease.parts:type_name -> pointsman.v1.LeasePart
+	5,  // 49: pointsman.v1.LeasePart.dimension:type_name -> pointsman.v1.Dimension
+	34, // 50: pointsman.v1.FleetEndpoint.breakers:type_name -> pointsman.v1.FleetBreaker
+	35, // 51: pointsman.v1.FleetEndpoint.loads:type_name -> pointsman.v1.FleetLoad
+	2,  // 52: pointsman.v1.FleetBreaker.class:type_name -> pointsman.v1.Class
+	6,  // 53: pointsman.v1.FleetBreaker.state:type_name -> pointsman.v1.BreakerState
+	38, // 54: pointsman.v1.FleetInstances.instances:type_name -> pointsman.v1.FleetInstance
+	7,  // 55: pointsman.v1.SyncService.Sync:input_type -> pointsman.v1.SyncRequest
+	8,  // 56: pointsman.v1.SyncService.Sync:output_type -> pointsman.v1.SyncResponse
+	56, // [56:57] is the sub-list for method output_type
+	55, // [55:56] is the sub-list for method input_type
+	55, // [55:55] is the sub-list for extension type_name
+	55, // [55:55] is the sub-list for extension extendee
+	0,  // [0:55] is the sub-list for field type_name
 }
 
 func init() { file_pointsman_v1_sync_proto_init() }
@@ -3590,12 +3618,14 @@ func file_pointsman_v1_sync_proto_init() {
 		return
 	}
 	file_pointsman_v1_catalog_proto_init()
+	file_pointsman_v1_record_proto_init()
 	file_pointsman_v1_sync_proto_msgTypes[0].OneofWrappers = []any{
 		(*SyncRequest_Hello)(nil),
 		(*SyncRequest_Subscribe)(nil),
 		(*SyncRequest_Ack)(nil),
 		(*SyncRequest_Nack)(nil),
 		(*SyncRequest_Report)(nil),
+		(*SyncRequest_Records)(nil),
 	}
 	file_pointsman_v1_sync_proto_msgTypes[1].OneofWrappers = []any{
 		(*SyncResponse_Update)(nil),
