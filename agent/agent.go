@@ -19,6 +19,7 @@ import (
 	"google.golang.org/grpc/keepalive"
 
 	"github.com/pointsman/pointsman/agent/hub"
+	"github.com/pointsman/pointsman/agent/journal"
 	"github.com/pointsman/pointsman/clientlib/uplink"
 	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
 )
@@ -30,6 +31,7 @@ type Agent struct {
 	listeners []net.Listener
 	server    *grpc.Server
 	relay     *relay
+	journal   *journal.Journal
 }
 
 // New checks c, listens, and locks the folder of the last good states. Run ends what it began.
@@ -51,13 +53,15 @@ func New(c Config) (*Agent, error) {
 // assemble makes the parts and joins them.
 func assemble(c Config, listeners []net.Listener) (a *Agent, err error) {
 	a = &Agent{config: c, log: c.Logger, listeners: listeners}
-	if a.relay, err = newRelay(c, a.observe, a.observeLink); err != nil {
+	if a.relay, err = newRelay(c, a.observe, a.observeLink, a.record); err != nil {
 		return nil, errors.Join(err, hub.CloseAll(listeners))
 	}
+	a.journal = journal.Open(c.journal(a.observeDisk)) // the folder is this process's by now
 	a.server = grpc.NewServer(grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{
 		MinTime: 5 * time.Second, PermitWithoutStream: true, // children may ask whether their agent lives
 	}))
 	a.relay.hub.Register(a.server)
+	a.journal.Register(a.server)
 	return a, nil
 }
 
@@ -80,7 +84,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	saved := a.relay.link.Load()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	var parts, serving sync.WaitGroup
+	var parts, serving, recording sync.WaitGroup
 	for _, l := range a.listeners {
 		a.log.Info("serving", "address", l.Addr().String())
 		serving.Go(func() {
@@ -92,7 +96,11 @@ func (a *Agent) Run(ctx context.Context) error {
 	var linked error
 	parts.Go(func() { linked = a.relay.link.Run(ctx) })
 	parts.Go(func() { a.alone(ctx, saved) })
+	children, gone := context.WithCancel(context.WithoutCancel(ctx))
+	recording.Go(func() { a.journal.Run(children) })
 	err := a.relay.hub.Run(ctx)
+	gone()
+	recording.Wait() // before another agent may take the socket, and the folder
 	a.server.Stop()
 	parts.Wait()
 	serving.Wait()
@@ -137,6 +145,18 @@ func (a *Agent) observe(e hub.Event) {
 		level = hclog.Warn
 	}
 	a.log.Log(level, "child "+e.Kind.String(), "leaf", e.Child, "detail", e.Detail)
+}
+
+// record keeps what a leaf recorded.
+func (a *Agent) record(leaf string, r *pb.Records) { a.journal.Put(leaf, r) }
+
+// observeDisk logs that the disk takes no records, or does again.
+func (a *Agent) observeDisk(err error) {
+	if err != nil {
+		a.log.Warn("the disk takes no records: a few are kept in memory", "dir", a.config.Dir, "error", err)
+		return
+	}
+	a.log.Info("the disk takes records again", "dir", a.config.Dir)
 }
 
 // observeLink logs what changed above. A new parent knows nothing of the leaves yet.

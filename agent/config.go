@@ -4,38 +4,59 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/hashicorp/go-hclog"
 	"google.golang.org/grpc"
 
 	"github.com/pointsman/pointsman/agent/hub"
+	"github.com/pointsman/pointsman/agent/journal"
 	"github.com/pointsman/pointsman/clientlib/uplink"
 	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
 )
 
 // Config is what an agent needs: parents, and a socket or an address to serve.
 type Config struct {
-	Parents  []string // replicas, "host:port" or "unix:///path"; tried in order
-	Socket   string   // path of the unix socket to serve; empty: none
-	Listen   string   // loopback TCP address to serve, "127.0.0.1:0"; empty: none
-	Dir      string   // where last good states are kept; empty: nowhere
-	Node     string   // the witness that this host is; empty: its host name
-	Locality string   // of this node
-	Version  string   // of this build, for operators
-	Logger   hclog.Logger
-	Dial     []grpc.DialOption // credentials for parents that are not on this host
+	Parents    []string // replicas, "host:port" or "unix:///path"; tried in order
+	Socket     string   // path of the unix socket to serve; empty: none
+	Listen     string   // loopback TCP address to serve, "127.0.0.1:0"; empty: none
+	Dir        string   // where last good states are kept; empty: nowhere
+	Node       string   // the witness that this host is; empty: its host name
+	Locality   string   // of this node
+	RecordsMiB int64    // of Dir for what libraries record; 0: 64; negative: nothing is recorded
+	Version    string   // of this build, for operators
+	Logger     hclog.Logger
+	Dial       []grpc.DialOption // credentials for parents that are not on this host
 }
+
+// DefaultSocket is where agents serve, and where programs look for one.
+const DefaultSocket = "/run/pointsman/agent.sock"
+
+const maxRecordsMiB = 1 << 20
 
 // Check returns every fault at once.
 func (c Config) Check() error {
 	link := uplink.Config{Parents: c.Parents, Dial: c.Dial, Hello: &pb.Hello{Leaf: "agent"}, Now: func() int64 { return 0 }}
-	return errors.Join(link.Check(), c.addresses().Check())
+	err := errors.Join(link.Check(), c.addresses().Check())
+	if c.RecordsMiB > maxRecordsMiB {
+		err = errors.Join(err, fmt.Errorf("records: %d MiB, at most %d", c.RecordsMiB, maxRecordsMiB))
+	}
+	return err
 }
 
 // addresses are this host's. Who may connect to the socket is for its folder to say: give
 // that a group.
 func (c Config) addresses() hub.Addresses {
 	return hub.Addresses{Listen: c.Listen, Socket: c.Socket, Mode: 0o660}
+}
+
+// journal is where records go: on disk where states do.
+func (c Config) journal(observe func(error)) journal.Config {
+	j := journal.Config{Bytes: max(c.RecordsMiB, 0) << 20, Observe: observe}
+	if c.Dir != "" && c.RecordsMiB >= 0 {
+		j.Dir = filepath.Join(c.Dir, "records")
+	}
+	return j
 }
 
 func (c Config) filled() (Config, error) {

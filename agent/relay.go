@@ -23,7 +23,10 @@ type relay struct {
 	views   map[uint32]hub.View
 }
 
-func newRelay(c Config, observe func(hub.Event), observeLink func(uplink.Event)) (*relay, error) {
+func newRelay(c Config, observe func(hub.Event), observeLink func(uplink.Event), record func(string, *pb.Records)) (*relay, error) {
+	if c.RecordsMiB < 0 {
+		record = nil
+	}
 	start := time.Now()
 	r := &relay{
 		now:     func() int64 { return time.Since(start).Microseconds() + 1 },
@@ -38,7 +41,7 @@ func newRelay(c Config, observe func(hub.Event), observeLink func(uplink.Event))
 		},
 	}, r)
 	r.hub = hub.New(hub.Config{
-		Source: r, Up: r.up, Now: r.now, Node: c.Node, Observe: observe,
+		Source: r, Up: r.up, Now: r.now, Node: c.Node, Observe: observe, Records: record,
 		Age: -1, // there is no other agent on the node to move on to
 	})
 	return r, err

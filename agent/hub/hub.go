@@ -22,6 +22,7 @@ type Config struct {
 	Node      string                                                                  // stamped on direct leaves' reports; empty: what the leaf's hello says
 	Authorize func(ctx context.Context, hello *pb.Hello) (identity string, err error) // a status error refuses; nil: all are welcome, nobody in particular
 	Observe   func(Event)                                                             // nil: nobody looks
+	Records   func(leaf string, r *pb.Records)                                        // takes over what a child recorded; must not block; nil: that is dropped
 	Bounds    Bounds
 	Age       time.Duration // a stream is moved on after this ± 10 %; 0: DefaultAge; negative: never
 }

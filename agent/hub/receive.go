@@ -33,6 +33,17 @@ func (h *Hub) receive(c *child, req *pb.SyncRequest) error {
 	if hello := req.GetHello(); hello != nil {
 		return h.hello(c, req.Sequence, hello)
 	}
+	if err := h.obey(c, req); err != nil {
+		return err
+	}
+	if records := req.GetRecords(); records != nil && h.config.Records != nil {
+		h.config.Records(c.name, records)
+	}
+	return nil
+}
+
+// obey does what a child says of itself; its error ends the stream.
+func (h *Hub) obey(c *child, req *pb.SyncRequest) error {
 	h.mu.Lock()
 	defer h.unlock()
 	if err := c.hear(req.Sequence, h.now()); err != nil {

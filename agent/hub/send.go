@@ -39,7 +39,9 @@ func (h *Hub) beat(c *child) bool {
 	h.mu.Lock()
 	m := c.answer(h.now())
 	h.mu.Unlock()
-	m.Message = &pb.SyncResponse_Heartbeat{Heartbeat: &pb.Heartbeat{Heads: h.config.Source.HeadAges()}}
+	m.Message = &pb.SyncResponse_Heartbeat{Heartbeat: &pb.Heartbeat{
+		Heads: h.config.Source.HeadAges(), KeepsRecords: h.config.Records != nil,
+	}}
 	return h.send(c, m)
 }
 

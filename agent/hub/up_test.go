@@ -222,3 +222,34 @@ func TestWhatOneChildSaysIsBounded(t *testing.T) {
 		}
 	})
 }
+
+func TestRecordsGoToWhoKeepsThemAndNoFurther(t *testing.T) {
+	records := &pb.Records{Records: []*pb.Record{{Leaf: "whoever it says"}}}
+	for name, keeps := range map[string]bool{"an agent": true, "a replica": false} {
+		synctest.Test(t, func(t *testing.T) {
+			var got []string
+			w := serve(t, func(c *Config) {
+				if keeps {
+					c.Records = func(leaf string, r *pb.Records) { got = append(got, leaf, r.Records[0].Leaf) }
+				}
+			})
+			defer w.stop()
+			v := w.visit(helloOf("l"))
+			defer v.leave()
+			time.Sleep(2 * time.Second)
+			if m := v.heard()[0]; m.GetHeartbeat() == nil || m.GetHeartbeat().KeepsRecords != keeps {
+				t.Errorf("%s: the first message is %v", name, m)
+			}
+			w.passed()
+			v.say(&pb.SyncRequest{Message: &pb.SyncRequest_Records{Records: records}})
+			time.Sleep(5 * time.Second)
+			if want := map[bool]int{true: 2, false: 0}[keeps]; len(got) != want || want > 0 && got[0] != "l" {
+				t.Errorf("%s: kept %q", name, got)
+			}
+			if up := w.passed(); len(up.Leaves)+len(up.States) > 0 {
+				t.Errorf("%s: passed up %v", name, up)
+			}
+			v.alive()
+		})
+	}
+}

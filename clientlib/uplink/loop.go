@@ -45,6 +45,7 @@ func (l *Link) session(ctx context.Context, parent string) (time.Duration, error
 	s := newStream(parent, l.cfg.Now)
 	l.obey(nil)
 	l.greet(s.out)
+	s.out.records = &l.records
 	l.out.Store(s.out)
 	var wg sync.WaitGroup
 	wg.Go(func() { s.run(carrying, l.cfg.Dial) })
@@ -119,6 +120,7 @@ func (l *Link) receive(s *stream, m *pb.SyncResponse, timer *time.Timer) error {
 	case *pb.SyncResponse_Heartbeat:
 		timer.Reset(silence)
 		l.heard(dated, what.Heartbeat.GetHeads())
+		s.out.wanted.Store(what.Heartbeat.GetKeepsRecords())
 		s.out.put(ack(l.held(), l.unusable()))
 	case *pb.SyncResponse_Goodbye:
 		after := time.Duration(min(what.Goodbye.GetAfterUs(), lastDelay.Microseconds())) * time.Microsecond

@@ -2,6 +2,7 @@ package uplink
 
 import (
 	"sync"
+	"sync/atomic"
 
 	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
 )
@@ -13,10 +14,12 @@ const (
 	maxReports = 16
 )
 
-// outbox holds what goes up one stream: messages in order, then reports. What a
-// report says of a leaf replaces what one before it said, so they keep their order too.
+// outbox holds what goes up one stream: messages in order, then reports, then records. What
+// a report says of a leaf replaces what one before it said, so they keep their order too.
 type outbox struct {
-	kick chan struct{} // holds one
+	kick    chan struct{}               // holds one
+	records *atomic.Pointer[pb.Records] // the link's; read when wanted
+	wanted  atomic.Bool                 // the parent keeps records
 
 	mu      sync.Mutex
 	control []*pb.SyncRequest
@@ -79,7 +82,7 @@ func (o *outbox) finish() {
 func (o *outbox) finished() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.last && len(o.control) == 0 && len(o.reports) == 0
+	return o.last && len(o.control) == 0 && len(o.reports) == 0 && (!o.wanted.Load() || o.records.Load() == nil)
 }
 
 func (o *outbox) wake() {
@@ -99,12 +102,24 @@ func (o *outbox) take(now int64) *pb.SyncRequest {
 		return m
 	}
 	if len(o.reports) == 0 {
-		return nil
+		return o.recorded()
 	}
 	w := o.reports[0]
 	o.reports = o.reports[1:]
 	older(w.report, now-w.since)
 	return &pb.SyncRequest{Message: &pb.SyncRequest_Report{Report: w.report}}
+}
+
+// recorded are the records that wait, if the parent wants them.
+func (o *outbox) recorded() *pb.SyncRequest {
+	if !o.wanted.Load() {
+		return nil
+	}
+	records := o.records.Swap(nil)
+	if records == nil {
+		return nil
+	}
+	return &pb.SyncRequest{Message: &pb.SyncRequest_Records{Records: records}}
 }
 
 // older adds the time that a report has waited here to its ages (rule 9).

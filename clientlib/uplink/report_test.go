@@ -3,6 +3,7 @@ package uplink
 import (
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -181,4 +182,49 @@ func TestANewEpochBeginsItsTermsAnew(t *testing.T) {
 	if got := old.newest(&pb.Version{Epoch: 1, Term: 899}); got != old {
 		t.Errorf("term %v", got)
 	}
+}
+
+// Records never delay a report, wait for a parent that keeps them, and outlive a stream.
+func TestRecordsGoLastAndOnlyToWhoKeepsThem(t *testing.T) {
+	records := &pb.Records{Records: []*pb.Record{{TimeUs: 1}}}
+	out := newOutbox()
+	out.records = new(atomic.Pointer[pb.Records])
+	out.records.Store(records)
+	if m := out.take(0); m != nil {
+		t.Errorf("a parent that keeps none is sent %v", m)
+	}
+	out.wanted.Store(true)
+	out.report(0, interval(1))
+	if m := out.take(0); m.GetReport() == nil {
+		t.Errorf("first %v, want the report", m)
+	}
+	if m := out.take(0); m.GetRecords() != records || out.take(0) != nil {
+		t.Errorf("then %v, want the records, once", m)
+	}
+}
+
+func TestRecordsThatWaitGoToTheNextParent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := started(t, 1)
+		c, _ := r.joined(t)
+		keeps := func(keeps bool) {
+			c.say(t, &pb.SyncResponse{Message: &pb.SyncResponse_Heartbeat{Heartbeat: &pb.Heartbeat{KeepsRecords: keeps}}})
+			c.next(t) // its ack
+		}
+		keeps(true)
+		if !r.link.WantsRecords() {
+			t.Error("the parent keeps records, and none are wanted")
+		}
+		keeps(false)
+		if r.link.WantsRecords() {
+			t.Error("the parent keeps none, and they are wanted")
+		}
+		r.link.Records(&pb.Records{Records: []*pb.Record{{TimeUs: 1}}})
+		c.quit <- errBad
+		c, _ = r.joined(t)
+		keeps(true)
+		if got := c.next(t).GetRecords().GetRecords(); len(got) != 1 || !r.link.WantsRecords() {
+			t.Errorf("the next parent got %v", got)
+		}
+	})
 }

@@ -76,7 +76,8 @@ type Link struct {
 	folder  *folder // nil: nothing is kept
 	saver   *saver
 	box     *box
-	out     atomic.Pointer[outbox] // of the stream there is
+	out     atomic.Pointer[outbox]     // of the stream there is
+	records atomic.Pointer[pb.Records] // to be sent; they outlive a stream
 
 	wall   func() int64   // µs since 1970, to notice that the machine slept
 	random func() float64 // of jitter, 0 to 1
@@ -137,6 +138,21 @@ func (l *Link) Unsubscribe(view uint32) { l.box.drop(view) }
 func (l *Link) Report(at int64, r *pb.Report) {
 	if out := l.out.Load(); out != nil {
 		out.report(at, r)
+	}
+}
+
+// WantsRecords tells whether the parent keeps records, and the last ones were sent.
+func (l *Link) WantsRecords() bool {
+	out := l.out.Load()
+	return out != nil && out.wanted.Load() && l.records.Load() == nil
+}
+
+// Records takes r over and sends it when nothing else waits, to this parent or another that
+// wants it. It is for one caller, who asks WantsRecords first.
+func (l *Link) Records(r *pb.Records) {
+	l.records.Store(r)
+	if out := l.out.Load(); out != nil {
+		out.wake()
 	}
 }
 

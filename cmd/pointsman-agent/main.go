@@ -8,13 +8,11 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/pointsman/pointsman/agent"
+	"github.com/pointsman/pointsman/agent/journal"
 	"github.com/pointsman/pointsman/cmd/daemon"
 )
 
-const (
-	defaultSocket   = "/run/pointsman/agent.sock"
-	defaultStateDir = "/var/lib/pointsman/agent"
-)
+const defaultStateDir = "/var/lib/pointsman/agent"
 
 const about = `Runs the relay of one node: it keeps a single stream to the control plane, serves the libraries on this
 node from it, and starts from its last good states when the control plane is away. No inference request passes
@@ -32,9 +30,10 @@ func program(c *agent.Config) daemon.Program {
 		Name: "pointsman-agent", About: about, Check: func() error { return c.Check() },
 		Flags: func(f *flag.FlagSet) {
 			f.Var((*daemon.List)(&c.Parents), "parent", "`address` of a replica, host:port or unix:///path; repeat it for others, in order of preference")
-			f.StringVar(&c.Socket, "socket", defaultSocket, "unix socket to serve, `path`; its folder says who may connect; empty: none")
+			f.StringVar(&c.Socket, "socket", agent.DefaultSocket, "unix socket to serve, `path`; its folder says who may connect; empty: none")
 			f.StringVar(&c.Listen, "listen", "", "loopback `address` to serve; empty: none")
 			f.StringVar(&c.Dir, "state-dir", defaultStateDir, "`folder` of the last good states; empty: nothing is kept")
+			f.Int64Var(&c.RecordsMiB, "records-mib", journal.DefaultBytes>>20, "`MiB` of -state-dir for records of attempts and events; -1: none are kept")
 			f.StringVar(&c.Node, "node", "", "`name` of this node in reports; empty: the host name")
 			f.StringVar(&c.Locality, "locality", "", "`place` of this node, as the catalog names it")
 		},

@@ -70,7 +70,7 @@ func TestWrongUsageIsToldFromFailure(t *testing.T) {
 		want int
 		says []string
 	}{
-		"help":              {[]string{"-h"}, daemon.Done, []string{"-parent address", "-state-dir folder", "-log-json", "Exit codes", defaultSocket}},
+		"help":              {[]string{"-h"}, daemon.Done, []string{"-parent address", "-state-dir folder", "-log-json", "Exit codes", agent.DefaultSocket}},
 		"version":           {[]string{"-version"}, daemon.Done, []string{"pointsman-agent "}},
 		"no parent":         {nil, daemon.Usage, []string{"parents: none"}},
 		"unknown flag":      {[]string{"-parrent", "x"}, daemon.Usage, []string{"-parrent"}},

@@ -27,6 +27,7 @@ type env struct {
 	environ        []string
 
 	addr, tokenFile, namespace string
+	agent                      string // whose records are shown
 	timeout                    time.Duration
 	json                       bool
 

@@ -50,31 +50,38 @@ func call[Q, A any](
 }
 
 func (e *env) dial() (*grpc.ClientConn, error) {
+	const who = "a control plane"
 	target := e.address()
-	if _, port, err := net.SplitHostPort(target); !strings.HasPrefix(target, "unix:") && (err != nil || port == "") {
-		return nil, badAddress(target)
+	if e.tokenFile == "" || !isAddress(target) {
+		return connect(target, who)
 	}
-	options := []grpc.DialOption{
+	token, err := e.token(target)
+	if err != nil {
+		return nil, err
+	}
+	return connect(target, who, grpc.WithPerRPCCredentials(token))
+}
+
+// connect reaches who is said to be at an address.
+func connect(target, who string, more ...grpc.DialOption) (*grpc.ClientConn, error) {
+	bad := &failure{code: exitUsage, err: fmt.Errorf("%q is no address of %s", target, who), next: "want unix:///path or host:port"}
+	if !isAddress(target) {
+		return nil, bad
+	}
+	conn, err := grpc.NewClient(target, append(more,
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithNoProxy(),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(messageMax), grpc.MaxCallSendMsgSize(messageMax)),
-	}
-	if e.tokenFile != "" {
-		token, err := e.token(target)
-		if err != nil {
-			return nil, err
-		}
-		options = append(options, grpc.WithPerRPCCredentials(token))
-	}
-	conn, err := grpc.NewClient(target, options...)
+	)...)
 	if err != nil {
-		return nil, badAddress(target)
+		return nil, bad
 	}
 	return conn, nil
 }
 
-func badAddress(target string) error {
-	return &failure{code: exitUsage, err: fmt.Errorf("%q is no address of a control plane", target), next: "want unix:///path or host:port"}
+func isAddress(target string) bool {
+	_, port, err := net.SplitHostPort(target)
+	return strings.HasPrefix(target, "unix:") || err == nil && port != ""
 }
 
 // bearer is a token for each call.

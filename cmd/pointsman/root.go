@@ -53,7 +53,7 @@ strings, durations in microseconds.
 Exit codes: 0 done, 1 findings or an error, 2 wrong usage, 3 somebody else published in between, 4 refused without -force.
 
 Environment: POINTSMAN_ADDR, POINTSMAN_TOKEN_FILE and POINTSMAN_NAMESPACE stand for -addr, -token-file and -namespace;
-POINTSMAN_VAR_name sets a variable of the catalog.`,
+POINTSMAN_AGENT for -agent of the commands that ask an agent; POINTSMAN_VAR_name sets a variable of the catalog.`,
 		Version:       daemon.Version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -75,6 +75,8 @@ POINTSMAN_VAR_name sets a variable of the catalog.`,
 		newClient(e),
 		newStatus(e),
 		newExplain(e),
+		newDecision(e),
+		newEvent(e),
 		newVersion(e),
 		newDev(e),
 	)

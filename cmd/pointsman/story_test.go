@@ -27,7 +27,9 @@ type narrator struct {
 }
 
 func narrate(t *testing.T) *narrator {
-	n := &narrator{t: t, tmp: t.TempDir(), environ: []string{"POINTSMAN_ADDR=" + serve(t, newWorld()), "USER=ada"}}
+	n := &narrator{t: t, tmp: t.TempDir(), environ: []string{
+		"POINTSMAN_ADDR=" + serve(t, newWorld()), "POINTSMAN_AGENT=" + serveRecords(t, history()...), "USER=ada",
+	}}
 	if err := os.CopyFS(filepath.Join(n.tmp, "catalog"), os.DirFS("testdata/catalog")); err != nil {
 		t.Fatal(err)
 	}

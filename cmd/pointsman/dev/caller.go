@@ -59,6 +59,8 @@ func (c *caller) Attempt(a clientlib.AttemptInfo) {
 		start: a.Started, ttft: a.FirstToken, failed: a.Outcome.Kind == route.Faulted || a.Outcome.Kind == route.TimedOut})
 }
 
+func (*caller) Call(clientlib.CallInfo) {}
+
 // Event follows the caller's own breakers.
 func (c *caller) Event(e clientlib.Event) {
 	switch e.Kind {

@@ -54,7 +54,8 @@ func table(w *world, c *caller, t *tally, now time.Time) string {
 			e.Counts().InFlight, first, breakers[name], fault)
 	}
 	tw.Flush()
-	fmt.Fprintf(&b, "\nIn another terminal: %[1]s status, %[1]s explain chat, %[1]s endpoint drain gpu-a -reason trying\nInterrupt to stop.\n", program())
+	fmt.Fprintf(&b, "\nIn another terminal: %[1]s status, %[1]s explain chat, %[1]s endpoint drain gpu-a -reason trying\n", program())
+	fmt.Fprintf(&b, "and %s decision tail -follow -agent unix://%s\nInterrupt to stop.\n", program(), w.socket())
 	return b.String()
 }
 
