@@ -39,6 +39,7 @@ func (k OutcomeKind) String() string {
 type Outcome struct {
 	Kind       OutcomeKind
 	HasUsage   bool
+	Estimated  bool // the usage is this library's guess: it is charged, and teaches nothing
 	Usage      money.Usage
 	RetryAfter int64 // µs; 0: none was given
 	Status     int   // HTTP or gRPC; 0: none

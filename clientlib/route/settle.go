@@ -133,7 +133,7 @@ func (r *Router) served(now int64, s *slot, o *Outcome) mark {
 	s.learned.success.add(now, 1)
 	s.sample(now, took)
 	w := s.tally.work
-	if o.HasUsage {
+	if o.HasUsage && !o.Estimated {
 		w.output.learn(now, output)
 	}
 	w.budget.earn(w.compiled.spec.Attempts.RetryRatio, w.compiled.spec)

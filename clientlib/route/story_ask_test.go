@@ -24,6 +24,8 @@ func (s *stage) ask(a args) string {
 		return showRecord(&s.record)
 	case "health":
 		return s.health(a.word(1))
+	case "strains":
+		return s.strains()
 	case "endpoints":
 		out := ""
 		for _, e := range s.router.Endpoints(s.now, nil) {
@@ -32,6 +34,17 @@ func (s *stage) ask(a args) string {
 		return out
 	}
 	return "unknown command " + a.words[0] + "\n"
+}
+
+func (s *stage) strains() (out string) {
+	for _, e := range s.router.Strains(s.now, nil) {
+		if e.Endpoint != "" {
+			out += "limited " + e.Endpoint + "\n"
+		} else {
+			out += "spilling " + e.Workload + "\n"
+		}
+	}
+	return out
 }
 
 func number(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }

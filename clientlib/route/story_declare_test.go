@@ -217,7 +217,7 @@ func outcome(a args) route.Outcome {
 		}
 	}
 	if in, ok := a.values["used"]; ok {
-		o.HasUsage = true
+		o.HasUsage, o.Estimated = true, a.is("estimated")
 		_, _ = fmt.Sscanf(in, "%d/%d", &o.Usage.Input, &o.Usage.Output)
 	}
 	return o

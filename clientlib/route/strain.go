@@ -16,15 +16,17 @@ type strain struct {
 }
 
 func (s *strain) refuse(now int64) {
-	if s.last == 0 || now-s.last >= relaxed {
+	if s.over(now) {
 		s.since, s.told = now, false
 	}
 	s.last = now
 }
 
+func (s *strain) over(now int64) bool { return s.last == 0 || now-s.last >= relaxed }
+
 // lasts tells once that it has gone on for long.
 func (s *strain) lasts(now int64) bool {
-	if s.told || s.last == 0 || now-s.last >= relaxed || now-s.since < lastsFor*minute {
+	if s.told || s.over(now) || now-s.since < lastsFor*minute {
 		return false
 	}
 	s.told = true
@@ -88,4 +90,23 @@ func (r *Router) endure(now int64) {
 			r.event(Event{Kind: EventLimited, At: now, Endpoint: l.name})
 		}
 	}
+}
+
+// Strain is what was told of and still goes on: an endpoint that is limited, or a workload
+// that spills; the other is empty.
+type Strain struct{ Endpoint, Workload string }
+
+// Strains appends to buf the endpoints that are limited, then the workloads that spill, by name.
+func (r *Router) Strains(now int64, buf []Strain) []Strain {
+	for _, l := range r.current {
+		if l.strain.told && !l.strain.over(now) {
+			buf = append(buf, Strain{Endpoint: l.name})
+		}
+	}
+	for _, w := range r.order {
+		if w.spill.told {
+			buf = append(buf, Strain{Workload: w.compiled.spec.Name})
+		}
+	}
+	return buf
 }
