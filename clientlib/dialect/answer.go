@@ -1,88 +1,82 @@
 package dialect
 
 import (
-	"encoding/json"
-	"errors"
 	"net/http"
 	"time"
 
 	"github.com/pointsman/pointsman/clientlib/route"
 )
 
-// FilterFinish is the finish reason of an answer that a content filter ended.
-const FilterFinish = "content_filter"
+// Finish says why an answer ended.
+type Finish uint8
 
-// Answer judges a whole answer, one that is not streamed.
-func Answer(status int, h http.Header, body []byte, now time.Time) route.Outcome {
-	if status < 200 || status > 299 {
-		return Failure(status, h, body, now)
+// The reasons.
+const (
+	Unfinished Finish = iota
+	Stopped
+	Truncated  // by the most tokens allowed
+	CalledTool // it waits for a tool
+	Blocked    // by a content filter
+	Overflowed // the context window was full, after output
+	Other
+	finishes
+)
+
+var finishNames = [finishes]string{"unfinished", "stopped", "truncated", "called_tool", "blocked", "overflowed", "other"}
+
+func (f Finish) String() string {
+	if f < finishes {
+		return finishNames[f]
 	}
-	a, err := readChunk(body)
-	switch {
-	case err != nil:
-		return route.Outcome{Kind: route.Faulted, Status: status, Detail: "not a JSON object"}
-	case a.failed():
-		return inBody(body)
-	case a.Choices == nil:
-		return route.Outcome{Kind: route.Faulted, Status: status, Detail: "no choices"}
-	}
-	o := route.Outcome{Kind: route.Served, Status: status}
-	if a.Usage != nil {
-		o.Usage, o.HasUsage = a.Usage.money(), true
-	}
-	if a.finish() == FilterFinish {
-		o.Kind, o.Detail = route.Filtered, FilterFinish
+	return "unknown"
+}
+
+// Outcome is that of a good answer that ended so.
+func (f Finish) Outcome() route.Outcome {
+	o := route.Outcome{Kind: route.Served, Status: http.StatusOK}
+	switch f {
+	case Blocked:
+		o.Kind, o.Detail = route.Filtered, "content_filter"
+	case Overflowed:
+		o.Kind, o.Detail = route.TooLong, "context_window"
+	case Truncated:
+		o.Detail = "truncated"
 	}
 	return o
 }
 
-// chunk is what is read of an answer, whole or one event of a stream.
-type chunk struct {
-	Object  string          `json:"object"`
-	Error   json.RawMessage `json:"error"`
-	Choices []choice        `json:"choices"`
-	Usage   *usage          `json:"usage"`
+// Judged is what a whole answer was.
+type Judged struct {
+	Outcome route.Outcome
+	ID      string // the answer's own; empty: none
+	Finish  Finish
+	Tool    bool // it calls one
 }
 
-type choice struct {
-	Finish string                     `json:"finish_reason"`
-	Delta  map[string]json.RawMessage `json:"delta"`
-}
-
-// readChunk fails on what is not a JSON object. A member of another type than usual is
-// left out: only its own meaning is lost.
-func readChunk(body []byte) (c chunk, err error) {
-	err = json.Unmarshal(body, &c)
-	var odd *json.UnmarshalTypeError
-	if errors.As(err, &odd) && odd.Field != "" {
-		err = nil
+// Answer judges a whole answer, one that is not streamed. wall is the wall clock.
+func (d *Dialect) Answer(api API, status int, h http.Header, body []byte, wall time.Time) Judged {
+	if status < 200 || status > 299 {
+		return Judged{Outcome: d.Failure(status, h, body, wall)}
 	}
-	return c, err
-}
-
-func (c *chunk) failed() bool { return filled(c.Error) || c.Object == "error" }
-
-// saying are the members of a delta in which the model itself says something. A role
-// alone says nothing.
-var saying = []string{"content", "reasoning_content", "reasoning", "thinking", "refusal", "tool_calls", "function_call", "audio"}
-
-func (c *chunk) generated() bool {
-	for _, choice := range c.Choices {
-		for _, member := range saying {
-			if filled(choice.Delta[member]) {
-				return true
-			}
-		}
+	if api == PlainHTTP {
+		return Judged{Outcome: route.Outcome{Kind: route.Served, Status: status}, Finish: Stopped}
 	}
-	return false
+	a := saying{scanner: scanner{b: body}, api: api}
+	switch {
+	case !a.read():
+		return Judged{Outcome: route.Outcome{Kind: route.Faulted, Status: status, Detail: "not a JSON object"}}
+	case a.fault != nil:
+		return Judged{Outcome: d.inBody(a.fault), ID: a.id()}
+	case !a.whole:
+		return Judged{Outcome: route.Outcome{Kind: route.Faulted, Status: status, Detail: missing[api]}, ID: a.id()}
+	}
+	j := Judged{Outcome: a.finish.Outcome(), ID: a.id(), Finish: a.finish, Tool: a.tool}
+	j.Outcome.Status = status
+	if a.usage.told {
+		j.Outcome.Usage, j.Outcome.HasUsage = a.usage.money(api), true
+	}
+	return j
 }
 
-// finish is why the first finished choice ended; empty: none has.
-func (c *chunk) finish() string {
-	for _, choice := range c.Choices {
-		if choice.Finish != "" {
-			return choice.Finish
-		}
-	}
-	return ""
-}
+// missing says what an answer lacks that is none.
+var missing = [apis]string{ChatCompletions: "no choices", Responses: "no output", Embeddings: "no data", Messages: "no content"}

@@ -1,13 +1,8 @@
 package dialect
 
 import (
-	"encoding/json"
 	"net/http"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -15,186 +10,93 @@ import (
 	"github.com/pointsman/pointsman/clientlib/route/money"
 )
 
-var wallClock = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-
-// sample is an answer of testdata: invented, in the shape of what the family sends.
-type sample struct {
-	Status  int
-	Headers map[string]string
-	Body    json.RawMessage
-}
-
-func load(t *testing.T, name string) (int, http.Header, []byte) {
-	t.Helper()
-	b, err := os.ReadFile(filepath.Join("testdata", name+".json"))
-	if err != nil {
-		t.Fatal(err)
+func TestWholeAnswers(t *testing.T) {
+	served := func(input, output int64) route.Outcome {
+		return route.Outcome{Kind: route.Served, Status: 200, HasUsage: true, Usage: money.Usage{Input: input, Output: output}}
 	}
-	var s sample
-	if err := json.Unmarshal(b, &s); err != nil {
-		t.Fatal(err)
+	plain := route.Outcome{Kind: route.Served, Status: 200}
+	filtered := route.Outcome{Kind: route.Filtered, Status: 200, Detail: "content_filter"}
+	truncated := route.Outcome{Kind: route.Served, Status: 200, Detail: "truncated"}
+	full := route.Outcome{Kind: route.TooLong, Status: 200, Detail: "context_window"}
+	faulted := func(status int, detail string) route.Outcome {
+		return route.Outcome{Kind: route.Faulted, Status: status, Detail: detail}
 	}
-	h := http.Header{}
-	for k, v := range s.Headers {
-		h.Set(k, v)
-	}
-	return s.Status, h, s.Body
-}
-
-func TestAnswersMeanWhatStatusAndBodySayTogether(t *testing.T) {
-	for name, want := range map[string]route.Outcome{
-		"openai-success":                {Kind: route.Served, Status: 200, HasUsage: true, Usage: money.Usage{Input: 41, Output: 9}},
-		"openai-rate-limited":           {Kind: route.Limited, Status: 429, RetryAfter: 19_874_000, Detail: "429 rate_limit_exceeded"},
-		"openai-slow-down":              {Kind: route.Limited, Status: 429, RetryAfter: 5_000_000, Detail: "429 slow_down"},
-		"openai-quota-exhausted":        {Kind: route.Unauthorized, Status: 429, Detail: "429 insufficient_quota"},
-		"openai-server-error":           {Kind: route.Faulted, Status: 503, RetryAfter: 3_000_000, Detail: "503 server_is_overloaded"},
-		"openai-context-length":         {Kind: route.TooLong, Status: 400, Detail: "400 context_length_exceeded"},
-		"openai-content-filter":         {Kind: route.Filtered, Status: 400, Detail: "400 content_policy_violation"},
-		"vllm-success":                  {Kind: route.Served, Status: 200, HasUsage: true, Usage: money.Usage{Input: 41, Output: 9}},
-		"vllm-context-length":           {Kind: route.TooLong, Status: 400, Detail: "400 BadRequestError"},
-		"vllm-context-length-old-shape": {Kind: route.TooLong, Status: 400, Detail: "400 BadRequestError"},
-		"vllm-model-not-found":          {Kind: route.Missing, Status: 404, Detail: "404 NotFoundError"},
-		"vllm-queue-full":               {Kind: route.Faulted, Status: 503, Detail: "503 ServiceUnavailableError"},
-		"vllm-rate-limited":             {Kind: route.Limited, Status: 429, RetryAfter: 1_000_000, Detail: "429 rate_limit_exceeded"},
-		"vllm-server-error":             {Kind: route.Faulted, Status: 500, Detail: "500 InternalServerError"},
-	} {
-		status, h, body := load(t, name)
-		if diff := cmp.Diff(want, Answer(status, h, body, wallClock)); diff != "" {
-			t.Errorf("%s:\n%s", name, diff)
-		}
-	}
-}
-
-func TestFailureByStatusAndBody(t *testing.T) {
-	for _, c := range []struct {
-		rule   string
-		status int
-		body   string
-		want   route.OutcomeKind
-	}{
-		{"a bad key", 401, `{"error":{"message":"bad key","type":"invalid_request_error","code":"invalid_api_key"}}`, route.Unauthorized},
-		{"a country or a permission", 403, `{}`, route.Unauthorized},
-		{"payment required", 402, ``, route.Unauthorized},
-		{"out of credit as a plain 400", 400, `{"error":{"message":"Your credit balance is too low to continue."}}`, route.Unauthorized},
-		{"out of credit as a 400 code", 400, `{"error":{"code":"insufficient_quota"}}`, route.Unauthorized},
-		{"a plain 400", 400, `{"error":{"message":"temperature: not a number","code":null}}`, route.Refused},
-		{"a validation error that echoes 429", 400, `{"error":{"message":"token ids [429, 503] are bad"}}`, route.Refused},
-		{"a parameter check that looks like the context", 400, `{"error":{"message":"maximum context length is","code":"string_above_max_length"}}`, route.Refused},
-		{"one request above the whole limit per minute", 429, `{"error":{"message":"Request too large for m on tokens per min (TPM)","code":"rate_limit_exceeded"}}`, route.TooLong},
-		{"a body that is too large", 413, `<html>`, route.TooLong},
-		{"a missing page: no such API there", 404, `{"detail":"Not Found"}`, route.Missing},
-		{"something else missing", 404, `{"error":{"message":"no such file","code":"file_not_found"}}`, route.Refused},
-		{"a missing model", 404, `{"error":{"code":"model_not_found"}}`, route.Missing},
-		{"a model that is gone", 410, ``, route.Missing},
-		{"the server's own time-out", 408, ``, route.Faulted},
-		{"semantic failure", 422, `{}`, route.Refused},
-		{"a full tier", 498, `{"error":{"code":"capacity_exceeded"}}`, route.Limited},
-		{"a redirect", 307, ``, route.Faulted},
-		{"an overloaded provider", 529, `{"type":"error","error":{"type":"overloaded_error"}}`, route.Faulted},
-		{"no JSON", 502, `<html>bad gateway</html>`, route.Faulted},
-		{"an error that is a text", 400, `{"error":"no"}`, route.Refused},
-	} {
-		if got := Failure(c.status, http.Header{}, []byte(c.body), wallClock); got.Kind != c.want || got.Status != c.status {
-			t.Errorf("%s: %v with status %d, want %v with %d", c.rule, got.Kind, got.Status, c.want, c.status)
-		}
-	}
-}
-
-func TestSuccessNeedsMoreThanAStatus(t *testing.T) {
-	for _, c := range []struct {
+	type answerCase struct {
 		rule, body string
-		kind       route.OutcomeKind
-		status     int
-	}{
-		{"an error in a 200 is an error", `{"error":{"message":"x","type":"server_error"}}`, route.Faulted, 502},
-		{"with the status that its code says", `{"error":{"message":"x","code":429}}`, route.Limited, 429},
-		{"and its flat shape too", `{"object":"error","message":"x","type":"InternalServerError","code":500}`, route.Faulted, 500},
-		{"half an answer is none", `{"choices":[{"mess`, route.Faulted, 200},
-		{"a list is none", `[]`, route.Faulted, 200},
-		{"an answer without choices is none", `{"object":"chat.completion"}`, route.Faulted, 200},
-		{"a filter's end is no success", `{"choices":[{"finish_reason":"content_filter"}]}`, route.Filtered, 200},
-		{"a member of an odd type is only left out", `{"choices":[{"finish_reason":"stop"}],"usage":"none"}`, route.Served, 200},
+		want       Judged
+	}
+	for api, cases := range map[API][]answerCase{
+		ChatCompletions: {
+			{"a good one", `{"id":"c-1","object":"chat.completion","choices":[{"message":{"content":"a"},"finish_reason":"stop"}],"usage":{"prompt_tokens":41,"completion_tokens":9}}`, Judged{Outcome: served(41, 9), ID: "c-1", Finish: Stopped}},
+			{"a call", `{"choices":[{"finish_reason":"tool_calls","message":{"content":null,"tool_calls":[{"id":"t"}]}}]}`, Judged{Outcome: plain, Finish: CalledTool, Tool: true}},
+			{"too many tokens", `{"choices":[{"finish_reason":"length"}]}`, Judged{Outcome: truncated, Finish: Truncated}},
+			{"a filter's end is no success", `{"choices":[{"finish_reason":"content_filter"}]}`, Judged{Outcome: filtered, Finish: Blocked}},
+			{"an error in a 200 is an error", `{"error":{"message":"x","type":"server_error"}}`, Judged{Outcome: faulted(502, "502 server_error")}},
+			{"with the status that its code says", `{"id":"c-1","error":{"message":"x","code":429}}`, Judged{Outcome: route.Outcome{Kind: route.Limited, Status: 429, Detail: "429"}, ID: "c-1"}},
+			{"and its flat shape too", `{"object":"error","message":"x","type":"InternalServerError","code":500}`, Judged{Outcome: faulted(500, "500 InternalServerError")}},
+			{"no error is none", `{"error":null,"choices":[]}`, Judged{Outcome: plain}},
+			{"nor does it hide one", `{"choices":[{"finish_reason":"error"}],"error":null}`, Judged{Outcome: faulted(502, "502 server_error")}},
+			{"half an answer is none", `{"choices":[{"mess`, Judged{Outcome: faulted(200, "not a JSON object")}},
+			{"a list is none", `[]`, Judged{Outcome: faulted(200, "not a JSON object")}},
+			{"nothing is none", ``, Judged{Outcome: faulted(200, "not a JSON object")}},
+			{"two are none", `{"choices":[]}{}`, Judged{Outcome: faulted(200, "not a JSON object")}},
+			{"blank lines before it are none of it", "\n\n{\"choices\":[]}\n", Judged{Outcome: plain}},
+			{"an answer without choices is none", `{"object":"chat.completion"}`, Judged{Outcome: faulted(200, "no choices")}},
+			{"nor with null", `{"choices":null}`, Judged{Outcome: faulted(200, "no choices")}},
+			{"a member of an odd type is only left out", `{"choices":[{"finish_reason":"stop"}],"usage":"none"}`, Judged{Outcome: plain, Finish: Stopped}},
+			{"an id is one word", `{"id":"a b","choices":[]}`, Judged{Outcome: plain}},
+		},
+		Responses: {
+			{"a good one", `{"id":"r-1","object":"response","status":"completed","error":null,"output":[{"type":"message","id":"i"}],"usage":{"input_tokens":41,"output_tokens":9}}`, Judged{Outcome: served(41, 9), ID: "r-1", Finish: Stopped}},
+			{"a call", `{"output":[{"type":"reasoning"},{"type":"function_call"}],"status":"completed"}`, Judged{Outcome: plain, Finish: CalledTool, Tool: true}},
+			{"the provider's own tool", `{"output":[{"type":"web_search_call"},{"type":"message"}],"status":"completed"}`, Judged{Outcome: plain, Finish: Stopped, Tool: true}},
+			{"too many tokens", `{"output":[],"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"}}`, Judged{Outcome: truncated, Finish: Truncated}},
+			{"a filter", `{"output":[],"incomplete_details":{"reason":"content_filter"},"status":"incomplete"}`, Judged{Outcome: filtered, Finish: Blocked}},
+			{"one that goes on behind", `{"id":"r-1","output":[],"status":"queued"}`, Judged{Outcome: plain, ID: "r-1"}},
+			{"one that failed", `{"output":[],"status":"failed","error":{"code":"rate_limit_exceeded","message":"x"}}`, Judged{Outcome: route.Outcome{Kind: route.Limited, Status: 429, Detail: "429 rate_limit_exceeded"}}},
+			{"without a reason", `{"output":[],"status":"failed"}`, Judged{Outcome: faulted(502, "502")}},
+			{"output of an odd type is none", `{"output":{},"incomplete_details":[],"response":7,"item":[],"status":{}}`, Judged{Outcome: faulted(200, "no output")}},
+			{"no output", `{"status":"completed"}`, Judged{Outcome: faulted(200, "no output")}},
+		},
+		Embeddings: {
+			{"a good one", `{"object":"list","data":[{"object":"embedding","embedding":[-0.5,1e-3]}],"usage":{"prompt_tokens":5,"total_tokens":5}}`, Judged{Outcome: served(5, 0), Finish: Stopped}},
+			{"no data", `{"object":"list","data":[]}`, Judged{Outcome: faulted(200, "no data")}},
+			{"an error", `{"object":"error","message":"x","code":500}`, Judged{Outcome: faulted(500, "500")}},
+		},
+		Messages: {
+			{"a good one", `{"id":"m-1","type":"message","content":[{"type":"text","text":"a"}],"stop_reason":"end_turn","usage":{"input_tokens":1,"cache_read_input_tokens":0,"output_tokens":9}}`, Judged{Outcome: served(1, 9), ID: "m-1", Finish: Stopped}},
+			{"a call", `{"content":[{"type":"tool_use","id":"t","input":{"type":"x"}}],"stop_reason":"tool_use"}`, Judged{Outcome: plain, Finish: CalledTool, Tool: true}},
+			{"too many tokens", `{"content":[],"stop_reason":"max_tokens"}`, Judged{Outcome: truncated, Finish: Truncated}},
+			{"a refusal", `{"content":[],"stop_reason":"refusal"}`, Judged{Outcome: filtered, Finish: Blocked}},
+			{"a full window", `{"content":[],"stop_reason":"model_context_window_exceeded"}`, Judged{Outcome: full, Finish: Overflowed}},
+			{"an error", `{"type":"error","error":{"type":"overloaded_error","message":"x"}}`, Judged{Outcome: faulted(529, "529 overloaded_error")}},
+			{"content of an odd type is none", `{"content":"a","message":[],"delta":7,"stop_reason":{}}`, Judged{Outcome: faulted(200, "no content")}},
+			{"no content", `{"type":"message"}`, Judged{Outcome: faulted(200, "no content")}},
+		},
+		PlainHTTP: {{"anything", `{"error":`, Judged{Outcome: plain, Finish: Stopped}}},
 	} {
-		if got := Answer(200, http.Header{}, []byte(c.body), wallClock); got.Kind != c.kind || got.Status != c.status {
-			t.Errorf("%s: %v with status %d, want %v with %d", c.rule, got.Kind, got.Status, c.kind, c.status)
+		d := speaker[api]
+		if d == nil {
+			d = &openai
+		}
+		for _, c := range cases {
+			got := d.Answer(api, 200, http.Header{}, []byte(c.body), wireClock)
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("%v: %s:\n%s", api, c.rule, diff)
+			}
 		}
 	}
 }
 
-func TestADetailHasNamesOnly(t *testing.T) {
-	for body, want := range map[string]string{
-		`{"error":{"message":"the prompt","type":"a \"quoted\" type\n","code":{"x":1}}}`: "400",
-		`{"error":{"message":"the prompt","type":"key_error","code":"sk-proj-4bQ"}}`:     "400 key_error",
-		`{"error":{"message":"the prompt","type":"line\nline","code":null}}`:             "400",
-		`{"error":{"code":"` + strings.Repeat("x", 49) + `"}}`:                           "400",
-		`{"error":{"code":"400","type":"BadRequestError"}}`:                              "400 BadRequestError",
+func TestAnAnswerKeepsItsStatus(t *testing.T) {
+	for status, want := range map[int]route.Outcome{
+		201: {Kind: route.Served, Status: 201},
+		307: {Kind: route.Faulted, Status: 307, Detail: "307"},
+		500: {Kind: route.Faulted, Status: 500, Detail: "500"},
 	} {
-		if o := Failure(400, http.Header{}, []byte(body), wallClock); o.Detail != want {
-			t.Errorf("%s: detail %q, want %q", body, o.Detail, want)
-		}
-	}
-}
-
-func TestARequestIDIsOneShortWord(t *testing.T) {
-	for id, want := range map[string]string{
-		"req_5b1f0c7a": "req_5b1f0c7a", "a b": "", "a\x1b[2J": "", "é": "", strings.Repeat("x", 128): strings.Repeat("x", 128), strings.Repeat("x", 129): "",
-	} {
-		if got := RequestID(http.Header{"X-Request-Id": {id}}); got != want {
-			t.Errorf("%q: %q, want %q", id, got, want)
-		}
-	}
-}
-
-func TestRetryAfterInEveryForm(t *testing.T) {
-	for _, c := range []struct {
-		rule   string
-		header map[string]string
-		want   int64
-	}{
-		{"milliseconds first", map[string]string{"retry-after-ms": "1500.5", "retry-after": "9"}, 1_500_500},
-		{"seconds", map[string]string{"retry-after": "2"}, 2_000_000},
-		{"decimal seconds", map[string]string{"retry-after": "0.25"}, 250_000},
-		{"a date, by the answer's own clock", map[string]string{"retry-after": "Sun, 01 Mar 2026 10:00:07 GMT", "date": "Sun, 01 Mar 2026 10:00:00 GMT"}, 7_000_000},
-		{"a date, by ours", map[string]string{"retry-after": "Sun, 01 Mar 2026 12:00:30 GMT"}, 30_000_000},
-		{"a date that has passed", map[string]string{"retry-after": "Sun, 01 Mar 2026 11:00:00 GMT"}, 0},
-		{"nothing", nil, 0},
-		{"nonsense", map[string]string{"retry-after": "soon"}, 0},
-		{"no number", map[string]string{"retry-after": "NaN"}, 0},
-		{"without end", map[string]string{"retry-after": "Inf"}, 0},
-		{"negative", map[string]string{"retry-after": "-5"}, 0},
-		{"zero", map[string]string{"retry-after-ms": "0"}, 0},
-		{"a day", map[string]string{"retry-after": "86400"}, 86_400_000_000},
-		{"beyond reason", map[string]string{"retry-after": "86401"}, 0},
-		{"a moment of time, taken for a wait", map[string]string{"retry-after": "1767000000"}, 0},
-		{"a date beyond reason", map[string]string{"retry-after": "Fri, 31 Dec 9999 23:59:59 GMT"}, 0},
-		{"more digits than a number has", map[string]string{"retry-after": strings.Repeat("9", 400)}, 0},
-		{"milliseconds beyond reason leave the seconds", map[string]string{"retry-after-ms": "1e300", "retry-after": "2"}, 2_000_000},
-		{"hexadecimal", map[string]string{"retry-after": "0x10"}, 0},
-		{"with a unit", map[string]string{"retry-after": "20s"}, 0},
-		{"two of them", map[string]string{"retry-after": "3, 5"}, 0},
-	} {
-		h := http.Header{}
-		for k, v := range c.header {
-			h.Set(k, v)
-		}
-		if got := retryAfter(h, wallClock); got != c.want {
-			t.Errorf("%s: %d, want %d", c.rule, got, c.want)
-		}
-	}
-}
-
-func TestUsageFitsTogether(t *testing.T) {
-	for body, want := range map[string]money.Usage{
-		`{"prompt_tokens":10,"completion_tokens":3,"prompt_tokens_details":{"cached_tokens":6,"cache_write_tokens":2}}`:  {Input: 10, Cached: 6, Written: 2, Output: 3},
-		`{"prompt_tokens":10,"completion_tokens":3,"prompt_tokens_details":null}`:                                        {Input: 10, Output: 3},
-		`{"prompt_tokens":5,"completion_tokens":-3,"prompt_tokens_details":{"cached_tokens":60,"cache_write_tokens":2}}`: {Input: 5, Cached: 5},
-		`{"prompt_tokens":9223372036854775807,"completion_tokens":9223372036854775807}`:                                  {Input: maxTokens, Output: maxTokens},
-		`{"prompt_tokens":1e40,"completion_tokens":3}`:                                                                   {Output: 3},
-	} {
-		var u usage
-		_ = json.Unmarshal([]byte(body), &u) // as far as it can be read
-		if diff := cmp.Diff(want, u.money()); diff != "" {
-			t.Errorf("%s:\n%s", body, diff)
+		got := openai.Answer(ChatCompletions, status, http.Header{}, []byte(`{"choices":[]}`), wireClock)
+		if diff := cmp.Diff(want, got.Outcome); diff != "" {
+			t.Errorf("%d:\n%s", status, diff)
 		}
 	}
 }

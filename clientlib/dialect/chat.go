@@ -1,183 +1,146 @@
 package dialect
 
-import (
-	"bytes"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"maps"
-	"slices"
-	"strings"
-)
-
-// tokensPerMedium is what an image, a sound or a film counts for in the estimate: its
-// bytes say nothing about its tokens.
-const tokensPerMedium = 1000
-
-// maxPrefix bounds what tells prompts apart by how they begin.
-const maxPrefix = 4 << 10
-
-// Chat is a chat completion as a caller sent it.
-type Chat struct {
-	Model     string // empty: not given
-	Stream    bool
-	Needs     []string // capabilities, sorted
-	Input     int64    // estimated tokens of the prompt
-	MaxOutput int64    // tokens; 0: not given
-	Prefix    string   // how the messages begin, as they were sent
-	Usage     bool     // the caller wants the usage event of its stream
-
-	fields map[string]json.RawMessage
+// chat reads a member of a chat completion's request.
+func (p *survey) chat(name []byte) {
+	switch string(name) {
+	case "messages":
+		p.prompt = p.weight()
+	case "tools":
+		p.tools[0] = p.tooling()
+	case "functions": // what tools were called before
+		p.tools[1] = p.tooling()
+	case "response_format":
+		p.form = formNeed(p.kind())
+	case "modalities":
+		p.sound = p.spoken()
+	case "stream_options":
+		p.options = p.span()
+	case "max_tokens":
+		p.limits[0] = p.span()
+	case "max_completion_tokens":
+		p.limits[1] = p.span()
+	default:
+		p.skip()
+	}
 }
 
-// ParseChat reads the body of a chat completion. It judges only what routing needs; the
-// endpoint judges the rest.
-func ParseChat(body []byte) (*Chat, error) {
-	c := &Chat{}
-	if err := json.Unmarshal(body, &c.fields); err != nil || c.fields == nil {
-		return nil, errors.New("the body is not a JSON object")
-	}
-	err := errors.Join(
-		c.read("model", &c.Model, "a string"),
-		c.read("stream", &c.Stream, "true or false"),
-		c.readMaxOutput(),
-		c.readUsage(),
-	)
-	if err != nil {
-		return nil, err
-	}
-	c.weigh()
-	return c, nil
-}
-
-// Body is the request to send: for a model as its provider calls it, and, when
-// streamed, with usage asked for. Everything else is as the caller wrote it.
-func (c *Chat) Body(model string) ([]byte, error) {
-	fields := maps.Clone(c.fields)
-	name, err := json.Marshal(model)
-	if err != nil {
-		return nil, err
-	}
-	fields["model"] = name
-	if c.Stream && !c.Usage {
-		options := map[string]json.RawMessage{}
-		_ = c.read("stream_options", &options, "")
-		options["include_usage"] = json.RawMessage("true")
-		if fields["stream_options"], err = json.Marshal(options); err != nil {
-			return nil, err
+// spoken is what an answer needs that is wanted as sound.
+func (p *survey) spoken() (needs need) {
+	for range p.elements {
+		if string(p.word()) == "audio" {
+			needs = needAudio
 		}
 	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	err = e.Encode(fields)
-	return b.Bytes(), err
+	return needs
 }
 
-// read takes a field; an absent one, or null, leaves to alone.
-func (c *Chat) read(field string, to any, want string) error {
-	raw, ok := c.fields[field]
-	if !ok {
-		return nil
-	}
-	if json.Unmarshal(raw, to) != nil {
-		return fmt.Errorf("%s: want %s", field, want)
-	}
-	return nil
-}
-
-func (c *Chat) readMaxOutput() error {
-	for _, field := range []string{"max_tokens", "max_completion_tokens"} {
-		if err := c.read(field, &c.MaxOutput, "a whole number"); err != nil {
-			return err
-		}
-		if c.MaxOutput < 0 {
-			return fmt.Errorf("%s: want 0 or more, got %d", field, c.MaxOutput)
+// demandUsage asks for the usage of a stream, and learns whether the caller did.
+func (p *survey) demandUsage() {
+	s := scanner{b: p.b[:p.options.to], i: p.options.from}
+	var asked span
+	empty := true
+	for name := range s.members {
+		at := s.span()
+		if empty = false; string(name) == "include_usage" {
+			asked = at
 		}
 	}
-	return nil
-}
-
-func (c *Chat) readUsage() error {
-	var options map[string]json.RawMessage
-	if err := c.read("stream_options", &options, "an object"); err != nil {
-		return err
+	p.q.Usage = string(p.of(asked)) == "true"
+	if !p.q.Stream || p.q.Usage {
+		return
 	}
-	_ = json.Unmarshal(options["include_usage"], &c.Usage) // else it is the endpoint's to judge
-	return nil
+	change := edit{from: asked.from, to: asked.to, text: "true"}
+	switch {
+	case p.options == (span{}):
+		change = edit{from: p.brace, to: p.brace, text: `,"stream_options":{"include_usage":true}`}
+	case null(p.of(p.options)):
+		change = edit{from: p.options.from, to: p.options.to, text: `{"include_usage":true}`}
+	case asked == (span{}):
+		change = added(p.options.to-1, empty, `"include_usage":true`)
+	}
+	p.q.edits = append(p.q.edits, change)
 }
 
-// weigh fills Needs and Input.
-func (c *Chat) weigh() {
-	needs := map[string]bool{"stream": c.Stream}
-	size := len(c.fields["tools"]) + len(c.fields["messages"])
-	needs["tools"] = filled(c.fields["tools"]) || filled(c.fields["functions"])
-	needs["json_schema"] = strings.HasPrefix(kind(c.fields["response_format"]), "json")
-	needs["audio"] = c.speaks()
-	for _, part := range c.parts() {
-		if need := medium(part); need != "" {
-			needs[need] = true
-			size += 4*tokensPerMedium - len(part)
+// chat reads a member of a chat completion, or of a chunk of one.
+func (a *saying) chat(name []byte) {
+	switch string(name) {
+	case "id":
+		a.answerID = a.skip()
+	case "object":
+		a.flat()
+	case "choices":
+		a.whole = a.next() == '['
+		for range a.elements {
+			a.choices++
+			a.choice()
+		}
+	case "x_groq":
+		a.groq()
+	default:
+		a.skip()
+	}
+}
+
+func (a *saying) choice() {
+	for name := range a.members {
+		switch string(name) {
+		case "delta", "message":
+			a.delta()
+		case "finish_reason":
+			a.finished(a.word())
+		default:
+			a.skip()
 		}
 	}
-	c.Input = int64(size+3) / 4
-	c.Prefix = string(c.fields["messages"][:min(len(c.fields["messages"]), maxPrefix)])
-	maps.DeleteFunc(needs, func(_ string, wanted bool) bool { return !wanted })
-	c.Needs = slices.Sorted(maps.Keys(needs))
 }
 
-// speaks says whether the answer is wanted as sound.
-func (c *Chat) speaks() bool {
-	var modalities []string
-	_ = c.read("modalities", &modalities, "")
-	return slices.Contains(modalities, "audio")
-}
-
-// parts are the pieces of all messages whose content is a list.
-func (c *Chat) parts() (all []json.RawMessage) {
-	var messages []json.RawMessage
-	_ = c.read("messages", &messages, "")
-	for _, raw := range messages {
-		var parts []json.RawMessage
-		if json.Unmarshal(member(raw, "content"), &parts) == nil {
-			all = append(all, parts...)
+// delta notices what the model says itself. A role alone says nothing.
+func (a *saying) delta() {
+	for name := range a.members {
+		switch string(name) {
+		case "content", "reasoning_content", "reasoning", "thinking", "refusal", "audio":
+			a.say()
+		case "tool_calls", "function_call":
+			a.tool = a.say() || a.tool
+		default:
+			a.skip()
 		}
 	}
-	return all
 }
 
-// medium is the capability that a part needs; empty for text.
-func medium(part json.RawMessage) string {
-	switch name := kind(part); {
-	case strings.Contains(name, "image"):
-		return "vision"
-	case strings.Contains(name, "audio"):
-		return "audio"
-	case strings.Contains(name, "video"):
-		return "video"
+// finished reads a finish reason.
+func (a *saying) finished(reason []byte) {
+	switch string(reason) {
+	case "":
+	case "stop", "eos": // the latter: Together
+		a.ended(Stopped)
+	case "length":
+		a.ended(Truncated)
+	case "tool_calls", "function_call":
+		a.ended(CalledTool)
+	case "content_filter":
+		a.ended(Blocked)
+	case "model_length": // Mistral
+		a.ended(Overflowed)
+	case "error", "abort", "insufficient_system_resource": // Mistral, vLLM, DeepSeek
+		a.fault = broke
+	default:
+		a.ended(Other)
 	}
-	return ""
 }
 
-// kind is what an object says it is.
-func kind(object json.RawMessage) (name string) {
-	_ = json.Unmarshal(member(object, "type"), &name)
-	return name
-}
-
-// member is one of an object's, by its exact name and the last of two, as endpoints read
-// it: the fields of a struct would match names in any case.
-func member(object json.RawMessage, name string) json.RawMessage {
-	var members map[string]json.RawMessage
-	_ = json.Unmarshal(object, &members)
-	return members[name]
-}
-
-// filled says whether a value is there and not empty.
-func filled(raw json.RawMessage) bool {
-	switch string(bytes.TrimSpace(raw)) {
-	case "", "null", "false", `""`, "[]", "{}":
-		return false
+// groq reads what Groq adds to its last chunk.
+func (a *saying) groq() {
+	for name := range a.members {
+		switch string(name) {
+		case "usage":
+			a.tokens(&a.usage)
+		case "error":
+			if raw := a.skip(); filled(raw) {
+				a.fault = wrapped(raw)
+			}
+		default:
+			a.skip()
+		}
 	}
-	return true
 }

@@ -1,20 +1,13 @@
 package dialect
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 
 	"github.com/pointsman/pointsman/clientlib/route"
 	"github.com/pointsman/pointsman/clientlib/route/money"
 )
-
-// MaxEvent bounds one event of a stream, in bytes.
-const MaxEvent = 1 << 20
-
-var errEventTooLong = fmt.Errorf("stream: an event above %d bytes", MaxEvent)
 
 // EventKind says what an event of a stream is.
 type EventKind uint8
@@ -25,108 +18,115 @@ const (
 	Comment             // says nothing: keeps the connection open
 	Done                // the end mark
 	Failed              // an error after the status said 200
-	Malformed           // not JSON
+	Malformed           // not a JSON object
 )
 
 // Event is one event of a stream.
 type Event struct {
 	Kind      EventKind
 	Raw       []byte // as it came, with its blank line; good until the next call
-	Data      []byte // of Failed: the error as JSON; good until the next call
+	Data      []byte // of Failed: the error, as the API writes the body of one; good until the next call
 	Generated bool   // by the model: text, refusal, tool call, reasoning
-	UsageOnly bool   // the event that stream_options.include_usage adds
-	Finish    string // why it ended; empty: it has not
-	Usage     money.Usage
-	HasUsage  bool
+	Tool      bool   // part of a tool's call
+	UsageOnly bool   // there only because usage was asked for
+	Finish    Finish
+	Usage     money.Usage   // all that is known so far; what comes later replaces it
+	HasUsage  bool          // the event told some of it
+	ID        string        // the answer's own, with the first event that has it
 	Outcome   route.Outcome // of Failed
 }
 
 // Stream reads the events of a streamed answer.
 type Stream struct {
-	r     *bufio.Reader
-	raw   []byte
-	data  []byte
-	lines int // of data
+	frames
+	dialect *Dialect
+	api     API
+	begun   bool
+	told    bool   // the answer's id
+	waits   bool   // a tool of the caller was called
+	over    bool   // the end of a stream without an end mark was given
+	joined  []byte // data of several lines
+	usage   tokens
 }
 
-// NewStream reads events from r. It never reads further than asked for.
-func NewStream(r io.Reader) *Stream { return &Stream{r: bufio.NewReader(r)} }
+// Stream reads events from r. It never reads further than asked for.
+func (d *Dialect) Stream(api API, r io.Reader) *Stream {
+	return &Stream{frames: frames{r: r}, dialect: d, api: api}
+}
 
 // Next is the next event; io.EOF after the last whole one, io.ErrUnexpectedEOF if the
-// end cuts one.
+// end cuts one. Plain HTTP has no end mark: there a clean end is one.
 func (s *Stream) Next() (Event, error) {
-	s.raw, s.data, s.lines = s.raw[:0], s.data[:0], 0
-	for {
-		line, err := s.line()
-		if err != nil {
-			return s.end(err)
-		}
-		if len(line) == 0 {
-			return s.event(), nil
-		}
-		if data, ok := bytes.CutPrefix(line, []byte("data:")); ok {
-			if s.lines > 0 {
-				s.data = append(s.data, '\n')
-			}
-			s.lines++
-			s.data = append(s.data, bytes.TrimPrefix(data, []byte(" "))...)
-		}
-	}
-}
-
-// line reads one line into raw and gives it without its end. The last one may lack an end.
-func (s *Stream) line() ([]byte, error) {
-	start := len(s.raw)
-	for {
-		piece, err := s.r.ReadSlice('\n')
-		s.raw = append(s.raw, piece...)
-		switch {
-		case len(s.raw) > MaxEvent:
-			return nil, errEventTooLong
-		case err == nil, errors.Is(err, io.EOF) && len(s.raw) > start:
-			line := bytes.TrimSuffix(s.raw[start:], []byte("\n"))
-			return bytes.TrimSuffix(line, []byte("\r")), nil
-		case !errors.Is(err, bufio.ErrBufferFull):
-			return nil, err
-		}
-	}
-}
-
-// end gives what stands at the end of the stream, if it is whole.
-func (s *Stream) end(err error) (Event, error) {
-	if !errors.Is(err, io.EOF) || s.lines == 0 {
+	raw, whole, err := s.frame()
+	switch {
+	case errors.Is(err, io.EOF) && s.api == PlainHTTP && !s.over:
+		s.over = true
+		return Event{Kind: Done}, nil
+	case err != nil:
 		return Event{}, err
 	}
-	e := s.event()
-	if e.Kind == Malformed {
+	e := Event{Raw: raw}
+	name, data, has := s.fields(raw)
+	switch {
+	case !has:
+		e.Kind = Comment
+	case s.api == PlainHTTP:
+		e.Generated = true
+	case string(bytes.TrimSpace(data)) == "[DONE]":
+		e.Kind = s.mark()
+	default:
+		s.read(&e, name, data)
+	}
+	if !whole && s.torn(&e) {
 		return Event{}, io.ErrUnexpectedEOF
 	}
 	return e, nil
 }
 
-func (s *Stream) event() Event {
-	e := Event{Raw: s.raw}
-	if s.lines == 0 {
-		e.Kind = Comment
-		return e
+// mark is what the end mark of chat completions is: elsewhere it says nothing.
+func (s *Stream) mark() EventKind {
+	if s.api == ChatCompletions {
+		return Done
 	}
-	if string(bytes.TrimSpace(s.data)) == "[DONE]" {
-		e.Kind = Done
-		return e
+	return Comment
+}
+
+// torn says whether the end of a stream fell into an event. Only what is whole as JSON is
+// known to be all that there was.
+func (s *Stream) torn(e *Event) bool {
+	last := e.Raw[len(e.Raw)-1]
+	lined := last == '\n' || last == '\r' || e.Raw[0] == ':'
+	return e.Kind == Malformed || !lined && (e.Kind == Comment || s.api == PlainHTTP)
+}
+
+// read fills in what the data of an event say.
+func (s *Stream) read(e *Event, name, data []byte) {
+	a := saying{scanner: scanner{b: data}, api: s.api, usage: s.usage, waits: s.waits}
+	a.usage.told = false
+	a.event(name)
+	if !a.read() {
+		if a.part != breaking {
+			e.Kind = Malformed
+			return
+		}
+		a.fault = broke
 	}
-	c, err := readChunk(s.data)
+	s.usage, s.waits = a.usage, a.waits
+	if a.usage.told {
+		e.Usage, e.HasUsage = a.usage.money(s.api), true
+	}
+	if !s.told {
+		e.ID = a.id()
+		s.told = e.ID != ""
+	}
+	e.Generated, e.Tool, e.Finish = a.generated, a.tool, a.finish
+	e.UsageOnly = s.api == ChatCompletions && e.HasUsage && a.choices == 0
 	switch {
-	case err != nil:
-		e.Kind = Malformed
-		return e
-	case c.failed():
-		e.Kind, e.Data, e.Outcome = Failed, s.data, inBody(s.data)
-		return e
+	case a.fault != nil:
+		e.Kind, e.Data, e.Outcome = Failed, a.fault, s.dialect.inBody(a.fault)
+	case a.part == ending:
+		e.Kind = Done
+	case a.part == pinging:
+		e.Kind = Comment
 	}
-	if c.Usage != nil {
-		e.Usage, e.HasUsage = c.Usage.money(), true
-	}
-	e.UsageOnly = e.HasUsage && len(c.Choices) == 0
-	e.Generated, e.Finish = c.generated(), c.finish()
-	return e
 }
