@@ -3,9 +3,9 @@ package clientlib
 import (
 	"cmp"
 	"context"
+	"slices"
 	"sync/atomic"
 
-	"github.com/pointsman/pointsman/clientlib/dialect"
 	"github.com/pointsman/pointsman/clientlib/route"
 )
 
@@ -28,30 +28,47 @@ type flight struct {
 	core     route.Attempt
 	call     *call
 	endpoint *route.Endpoint
-	api      string
-	watch    *watch // nil: after Pick nobody watches the limits
+	api      string // that the endpoint is asked for
+	watch    watch  // after Pick it bounds nothing
 	stall    bool   // limits what comes after the first token
+	picked   bool   // the attempt's end is its call's
 	info     AttemptInfo
 	began    int64
 	first    atomic.Int64 // when the first token came, µs; 0: not yet
 	ended    atomic.Bool
+	traced   func(AttemptInfo) // nil: nobody follows the attempt
 }
 
 // take is the attempt of a step that says Send.
-func (c *Client) take(call *call, s route.Step, now int64) *flight {
+func (f *flight) take(c *Client, call *call, s route.Step) {
 	call.attempts++
 	if call.tried == "" {
 		call.tried = s.Endpoint.Name
 	} else {
 		call.tried += "," + s.Endpoint.Name
 	}
-	return &flight{
-		client: c, core: s.Attempt, call: call, endpoint: s.Endpoint, api: call.request.API, stall: call.request.Stream, began: now,
-		info: AttemptInfo{
-			Workload: call.workload, Tenant: call.request.Tenant, Endpoint: s.Endpoint.Name, Catalog: c.Version(),
-			Number: call.attempts, Probe: s.Probe, Started: c.clock.wall(now), Decision: call.decision,
-		},
+	now := c.clock.now()
+	f.client, f.core, f.call, f.endpoint = c, s.Attempt, call, s.Endpoint
+	f.api, f.stall, f.began = c.api(call, s.Endpoint), call.request.Stream, now
+	f.info = AttemptInfo{
+		Workload: call.workload, Tenant: call.request.tenant(), Endpoint: s.Endpoint.Name, Catalog: c.Version(),
+		Provider: s.Endpoint.Provider, Dialect: s.Endpoint.Dialect, BaseURL: s.Endpoint.BaseURL, Model: cmp.Or(s.Endpoint.WireModel, s.Endpoint.Model),
+		API: f.api, Stream: call.request.Stream, QueueTime: microseconds(call.waited),
+		Number: call.attempts, Probe: s.Probe, Started: c.clock.wall(now), Decision: call.decision,
 	}
+}
+
+// api is what a call asks of an endpoint: what it named, else what its workload takes there.
+func (c *Client) api(call *call, e *route.Endpoint) string {
+	if call.request.API != "" {
+		return call.request.API
+	}
+	for _, api := range c.view.Load().terms.apis[call.workload] {
+		if slices.Contains(e.APIs, api) {
+			return api
+		}
+	}
+	return ""
 }
 
 // Endpoint is where the attempt goes.
@@ -66,7 +83,8 @@ func (a Attempt) Endpoint() Endpoint {
 	}
 }
 
-// API is the one that the request asked for; empty: any of the workload's.
+// API is the one that the endpoint is to be asked for: what the request named, else that of
+// the workload's which the endpoint takes. So it says which body is wanted.
 func (a Attempt) API() string {
 	if a.f == nil {
 		return ""
@@ -82,7 +100,7 @@ func (a Attempt) Secret(ctx context.Context) (Secret, error) {
 	if a.f == nil {
 		return Secret{}, errCredential
 	}
-	u, err := dialect.ChatURL(a.f.endpoint.BaseURL)
+	u, _, err := parseBase(a.f.endpoint.BaseURL)
 	if err != nil {
 		return Secret{}, err
 	}
@@ -135,6 +153,9 @@ func (a Attempt) Settle(o Outcome) {
 	c.mu.Unlock()
 	c.handOver(held, a.f.call.request.tenant())
 	a.f.over(settled, now, o)
+	if settled && o.Kind == Unauthorized {
+		c.keys.refused(a.f.endpoint.Credential)
+	}
 	if urgent {
 		c.urge()
 	}
@@ -156,23 +177,37 @@ func (a Attempt) Abandon() {
 
 // progress starts the limit of the stream's next piece.
 func (f *flight) progress() {
-	if f.watch != nil && f.stall {
+	if f.watch.ctx != nil && f.stall {
 		f.watch.phase("stall", f.watch.limits.Stall)
 	}
 }
 
-// over tells the observer of an attempt that has just ended.
+// over tells of an attempt that has just ended, once.
 func (f *flight) over(ended bool, now int64, o Outcome) {
-	if f.ended.Swap(true) || !ended || f.client.observer == nil {
+	if f.ended.Swap(true) {
 		return
 	}
-	info := f.info
-	info.Outcome, info.Total = o, microseconds(now-f.began)
+	if ended && f.client.watched() {
+		f.describe(now, o)
+		f.tell(&f.info)
+	}
+	if !f.picked {
+		return
+	}
+	var why error
+	if o.Kind != Served {
+		why = &Fault{Outcome: o}
+	}
+	f.client.endCall(f.call, why)
+}
+
+// describe adds how the attempt ended.
+func (f *flight) describe(now int64, o Outcome) {
+	f.info.Outcome, f.info.Total = o, microseconds(now-f.began)
 	if first := f.first.Load(); first > 0 {
-		info.FirstToken = max(microseconds(first-f.began), 1)
+		f.info.FirstToken = max(microseconds(first-f.began), 1)
 	}
 	if o.HasUsage {
-		info.Cost = f.endpoint.Price.Cost(o.Usage)
+		f.info.Cost = f.endpoint.Price.Cost(o.Usage)
 	}
-	f.client.observer.Attempt(info)
 }

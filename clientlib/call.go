@@ -83,13 +83,15 @@ type call struct {
 	began    int64 // µs
 	attempts int
 	tried    string       // endpoints
-	decision route.Record // of the latest attempt, when somebody observes
+	decision route.Record // of the latest attempt, when somebody watches
+	recorded uint64       // its number in records; 0: nothing of it was recorded
+	account
 }
 
 // begin needs no lock: a call that begins is nothing of the router's yet.
-func (c *Client) begin(workload string, r Request, deadline int64) *call {
+func (c *Client) begin(workload string, r Request, deadline int64) call {
 	now := c.clock.now()
-	return &call{core: c.router.Begin(now, workload, r.core(deadline)), workload: workload, request: r, began: now}
+	return call{core: c.router.Begin(now, workload, r.core(deadline)), workload: workload, request: r, began: now}
 }
 
 // Pick takes an attempt at once, or fails with a *ShedError that says when to try again.
@@ -102,14 +104,29 @@ func (w *Workload) Pick(r Request) (Attempt, error) {
 	c := w.client
 	r.attempts = 1 // so that a probe goes to who can try elsewhere, if anybody can
 	call := c.begin(w.name, r, 0)
-	s := c.step(call)
-	switch s.Kind {
-	case route.Send:
-		return Attempt{c.take(call, s, c.clock.now())}, nil
-	case route.Wait:
-		return Attempt{}, errors.New("bug: a first step that waits")
+	ctx := c.startCall(context.Background(), &call)
+	s := c.step(&call)
+	if s.Kind == route.Send {
+		f := &flight{picked: true}
+		f.take(c, &call, s)
+		f.start(ctx, nil)
+		return Attempt{f}, nil
 	}
+	if s.Kind == route.Wait {
+		s.Err = errors.New("bug: a first step that waits")
+	}
+	c.endCall(&call, s.Err)
 	return Attempt{}, s.Err
+}
+
+// hides says whether the last attempt ended in what another endpoint has against the
+// request, which is none of the caller's business where an earlier one failed.
+func (c *call) hides() bool {
+	switch c.core.Last().Kind {
+	case Refused, TooLong, Missing:
+		return c.attempts > 1
+	}
+	return false
 }
 
 // minWait keeps a wait that is over already from spinning.

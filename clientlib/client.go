@@ -13,7 +13,6 @@ package clientlib
 
 import (
 	"math/rand/v2"
-	"net/http"
 	"sync"
 	"sync/atomic"
 
@@ -25,12 +24,14 @@ import (
 type Client struct {
 	clock    clock
 	keys     *keyring
-	http     http.RoundTripper
-	idle     *http.Transport // the client's own; nil: http is somebody else's
+	http     *connections
+	count    func(workload string, body []byte) int64 // Config.CountTokens
 	observer Observer
+	tracer   Tracer
 	news     *news
 	reports  *reports
 	link     *uplink.Link // nil: no parents
+	records  *records     // nil: no parents
 
 	mu        sync.Mutex // guards what follows; held for one router call, never across I/O
 	router    *route.Router
@@ -89,6 +90,14 @@ func (c *Client) Quotas() []route.QuotaState {
 	return c.router.Quotas(c.clock.now(), nil)
 }
 
+// Strains says which endpoints have been limited, and which workloads have spilled to lower
+// tiers, for minutes on end (C4).
+func (c *Client) Strains() []route.Strain {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.router.Strains(c.clock.now(), nil)
+}
+
 // Explain says why a request would, or would not, go where it does, now. It changes nothing.
 func (c *Client) Explain(workload string, r Request) route.Explanation {
 	c.mu.Lock()
@@ -99,10 +108,10 @@ func (c *Client) Explain(workload string, r Request) route.Explanation {
 // apply makes a snapshot the one that decides.
 func (c *Client) apply(s *route.Snapshot) {
 	v := &view{snapshot: s}
-	if was := c.view.Load(); was != nil && was.snapshot.Catalog() == s.Catalog() {
-		v.terms = was.terms
-	} else {
-		v.terms = termsOf(s.Catalog())
+	if was := c.view.Load(); was == nil {
+		v.terms = termsOf(s.Catalog(), nil)
+	} else if v.terms = was.terms; was.snapshot.Catalog() != s.Catalog() {
+		v.terms = termsOf(s.Catalog(), was.terms)
 	}
 	c.mu.Lock()
 	c.router.Apply(c.clock.now(), s)
@@ -116,7 +125,7 @@ func (c *Client) step(call *call) route.Step {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := c.router.Next(c.clock.now(), rand.Uint32(), &call.core)
-	if s.Kind == route.Send && c.observer != nil {
+	if s.Kind == route.Send && c.watched() {
 		call.decision = c.router.Decision()
 	}
 	return s

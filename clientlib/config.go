@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -34,11 +33,16 @@ type Config struct {
 	AllowedHosts []string              // the only ones anything is sent to, with POINTSMAN_ALLOWED_HOSTS; none: any
 	AllowExec    bool                  // let credentials come from commands
 
+	// How many tokens the prompt of a request's body is, by a tokenizer; 0: not known. Nil:
+	// none is asked, and bytes are counted. It is called for every request, by many at once.
+	CountTokens func(workload string, body []byte) int64
+
 	Queue     int           // calls that may wait while all endpoints are limited or full; default 1024, negative: none
 	QueueWait time.Duration // and for how long at most; default 30 s
 
-	Observer Observer          // told of attempts and events; nil: nobody
-	HTTP     http.RoundTripper // what Transport sends through; default: pooled, bounded connections
+	Observer Observer          // told of attempts, calls and events; nil: nobody
+	Tracer   Tracer            // follows calls and attempts; nil: nobody
+	HTTP     http.RoundTripper // what Transport sends through, as it is; default: pooled, bounded connections
 	Dial     []grpc.DialOption // to parents that are neither loopback nor a unix socket
 }
 
@@ -64,24 +68,4 @@ func (c Config) node() string {
 
 func (c Config) selector() wire.Selector {
 	return wire.Selector{All: len(c.Workloads) == 0, Workloads: c.Workloads}
-}
-
-// Bounds of the default HTTP transport, per address. A dial outlives the attempt that
-// asked for it, so it has an end of its own.
-const (
-	maxConns     = 512
-	maxIdleConns = 64
-	dialTimeout  = 10 * time.Second
-)
-
-func newTransport() *http.Transport {
-	return &http.Transport{
-		Proxy:               http.ProxyFromEnvironment,
-		DialContext:         (&net.Dialer{Timeout: dialTimeout}).DialContext,
-		TLSHandshakeTimeout: dialTimeout,
-		ForceAttemptHTTP2:   true,
-		MaxConnsPerHost:     maxConns,
-		MaxIdleConnsPerHost: maxIdleConns,
-		IdleConnTimeout:     90 * time.Second,
-	}
 }

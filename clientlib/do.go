@@ -27,8 +27,9 @@ import (
 // While all that could take the call is limited or full, or its tenant at its cap, it waits
 // for its turn, as Config.Queue and QueueWait say, if ctx's deadline allows.
 //
-// Do's error is that of the last attempt; if others were due but could not be made, an
-// *EndError too. Without any attempt it is a *ShedError, or why the workload cannot be routed.
+// Do's error is that of the last attempt, unless that was only refused (Refused, TooLong,
+// Missing) where an earlier one had failed: then it is the earlier one's. If others were due
+// but could not be made, it is an *EndError too. Without any attempt it is a *ShedError, or why the workload cannot be routed.
 func Do[T any](ctx context.Context, w *Workload, r Request, send func(context.Context, Attempt) (T, error)) (T, error) {
 	var answer, none T
 	err := w.client.do(ctx, w.name, r, func(ctx context.Context, a Attempt) (err error) {
@@ -41,33 +42,50 @@ func Do[T any](ctx context.Context, w *Workload, r Request, send func(context.Co
 	return answer, nil
 }
 
+// errPanic is what a call ended in whose code panicked.
+var errPanic = errors.New("the caller's code panicked")
+
 func (c *Client) do(ctx context.Context, workload string, r Request, send func(context.Context, Attempt) error) error {
 	call := c.begin(workload, r, c.clock.deadline(ctx))
-	var last error
+	ctx = c.startCall(ctx, &call)
+	err := errPanic
+	defer func() { c.endCall(&call, err) }()
+	err = c.attempts(ctx, &call, send)
+	return err
+}
+
+// attempts makes them until one is served.
+func (c *Client) attempts(ctx context.Context, call *call, send func(context.Context, Attempt) error) error {
+	var kept error // the failure that the caller is told of
 	for {
 		step, err := c.next(ctx, call)
 		if err != nil {
-			return ending(last, err)
+			return ending(kept, err)
 		}
-		f := c.take(call, step, c.clock.now())
-		if last = f.try(ctx, newWatch(ctx, step.Limits), send); last == nil {
+		f := &flight{}
+		f.take(c, call, step)
+		err = f.try(ctx, step.Limits, send)
+		if err == nil {
 			return nil
+		}
+		if kept == nil || !call.hides() {
+			kept = err
 		}
 	}
 }
 
 // try makes one attempt, panics included.
-func (f *flight) try(parent context.Context, w *watch, send func(context.Context, Attempt) error) error {
+func (f *flight) try(parent context.Context, limits route.Limits, send func(context.Context, Attempt) error) error {
+	w, a := &f.watch, Attempt{f}
+	w.begin(parent, f.client.clock, limits)
 	defer w.release()
-	f.watch = w
-	if f.stall {
-		w.phase("first_token", w.limits.FirstToken)
-	} else {
-		w.phase("answer", w.limits.Answer)
-	}
-	a := Attempt{f}
 	defer a.Abandon()
-	err := send(w.ctx, a)
+	if f.stall {
+		w.phase("first_token", limits.FirstToken)
+	} else {
+		w.phase("answer", limits.Answer)
+	}
+	err := send(f.start(w.ctx, nil), a)
 	if !f.ended.Load() {
 		a.Settle(judge(parent, w, err))
 	}
@@ -93,7 +111,7 @@ func judge(parent context.Context, w *watch, err error) Outcome {
 	return Outcome{Kind: Faulted, Detail: fmt.Sprintf("%.80T", err)}
 }
 
-// ending is what a call fails with whose last attempt failed with last.
+// ending is what a call fails with that would be told of last.
 func ending(last, err error) error {
 	var end *EndError
 	switch {

@@ -47,6 +47,8 @@ func (k *keeping) Attempt(a clientlib.AttemptInfo) {
 	k.attempts = append(k.attempts, a)
 }
 
+func (*keeping) Call(clientlib.CallInfo) {}
+
 // An endpoint knows the secret that it was sent. Wherever it repeats it, no value, error,
 // event or record of this library does.
 func TestAnEndpointThatRepeatsASecretDoesNotSpreadIt(t *testing.T) {
@@ -95,6 +97,12 @@ func TestAnEndpointThatRepeatsASecretDoesNotSpreadIt(t *testing.T) {
 			}
 			all := shown(t, r.Client.Client, r.Transport(clientlib.TransportConfig{}), r.Workload("chat"), r.Endpoints(), r.Version(), a, a.Endpoint(), err,
 				k.attempts, k.events, r.Explain("chat", clientlib.Request{})) + got
+			for _, a := range k.attempts {
+				all += shown(t, clientlib.Recorded(a))
+			}
+			for _, e := range k.events {
+				all += shown(t, clientlib.RecordedEvent(e))
+			}
 			if len(k.attempts) == 0 || strings.Contains(all, secret) || strings.Contains(all, fmt.Sprintf("%x", secret)) {
 				t.Errorf("%s: %d\n%s", rule, resp.StatusCode, all)
 			}

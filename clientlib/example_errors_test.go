@@ -93,7 +93,7 @@ func ask(ctx context.Context, a clientlib.Attempt) ([]byte, error) {
 		return nil, err
 	}
 	fmt.Printf("%s: %d\n", a.Endpoint().Name, resp.StatusCode)
-	o := dialect.Answer(resp.StatusCode, resp.Header, got, time.Now())
+	o := dialect.Of(a.Endpoint().Dialect).Answer(dialect.ParseAPI(a.API()), resp.StatusCode, resp.Header, got, time.Now()).Outcome
 	if o.Kind != clientlib.Served {
 		return nil, &clientlib.Fault{Outcome: o, Err: fmt.Errorf("status %d", o.Status)}
 	}

@@ -103,6 +103,8 @@ func (teller) Attempt(a clientlib.AttemptInfo) {
 	fmt.Println(a.Tenant, a.Endpoint, a.Outcome.Kind, a.Phase(), a.Outcome.Domain(), "USD", a.Cost)
 }
 
+func (teller) Call(clientlib.CallInfo) {}
+
 func (teller) Event(e clientlib.Event) { fmt.Println("event", e.Kind, e.Name) }
 
 // An observer is told of every attempt, and of what changed: here a tenant has spent most of

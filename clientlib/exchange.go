@@ -2,12 +2,10 @@ package clientlib
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
 	"net/http/httptrace"
 	"strings"
@@ -15,151 +13,188 @@ import (
 	"time"
 
 	"github.com/pointsman/pointsman/clientlib/dialect"
+	"github.com/pointsman/pointsman/clientlib/route"
 )
 
-// exchange is one attempt of a Transport: a request to an endpoint, and its answer.
+// exchange is one attempt of a visit: a request to an endpoint, and its answer.
 type exchange struct {
-	transport *transport
-	caller    *http.Request
-	chat      *dialect.Chat
-	call      *call
-	attempt   Attempt
+	flight
+	visit     *visit
+	address   *address
 	secret    Secret
-	watch     *watch
-	began     int64       // the sending: what came before, the credential's source, is not the endpoint's time
-	dialing   atomic.Bool // a connection was asked of the network, not only of the pool
+	ctx       attemptContext
+	trace     httptrace.ClientTrace
+	body      []byte
+	unread    bytes.Reader // the same, for the request
+	named     [1]string    // the endpoint, in the answer's header
+	reached   atomic.Bool  // something may have been sent
+	streaming bool         // the answer comes in events
+	refused   error        // by Validate
+}
+
+// attemptContext lets the client's own connections tell an attempt that they dial for it.
+type attemptContext struct {
+	context.Context
+	dialing atomic.Bool // a connection was asked of the network, not only of the pool
+}
+
+type dialingKey struct{}
+
+func (c *attemptContext) Value(key any) any {
+	if key == (dialingKey{}) {
+		return &c.dialing
+	}
+	return c.Context.Value(key)
+}
+
+// dials notes that a connection is dialled for an attempt.
+func dials(ctx context.Context) {
+	if dialing, ok := ctx.Value(dialingKey{}).(*atomic.Bool); ok {
+		dialing.Store(true)
+	}
+}
+
+// tracing has connections of net/http tell the attempt that it has one, and those that are
+// not the client's own that they dial for it.
+func (x *exchange) tracing() context.Context {
+	s := x.client.http
+	if !s.tells() {
+		return &x.ctx
+	}
+	x.trace.GotConn = func(httptrace.GotConnInfo) { x.connected() }
+	if s.given != nil {
+		x.trace.DNSStart = func(httptrace.DNSStartInfo) { x.ctx.dialing.Store(true) }
+		x.trace.ConnectStart = func(string, string) { x.ctx.dialing.Store(true) }
+	}
+	return httptrace.WithClientTrace(&x.ctx, &x.trace)
 }
 
 // run sends the request. Final is an answer that the caller gets whatever is left; one
 // that is not has ended, and stands if no other attempt follows.
-func (x *exchange) run(w *watch) (answer *http.Response, final bool) {
-	x.watch, x.attempt.f.watch = w, w
-	live := false
+func (x *exchange) run(limits route.Limits) (answer *http.Response, final bool) {
+	x.watch.begin(x.visit.ctx, x.client.clock, limits)
 	defer func() {
-		if !live {
-			w.release()
-			x.attempt.Abandon()
+		if !x.visit.live {
+			x.watch.release()
+			Attempt{&x.flight}.Abandon()
 		}
 	}()
 	r, err := x.compose()
 	if err != nil {
 		return x.unsent(err), false
 	}
-	answer, err = x.send(r)
-	if err != nil {
-		return x.broken(err), false
+	if answer, err = x.send(r); err != nil {
+		return x.broken(x.blame(err)), false
 	}
-	x.attempt.f.info.RequestID = x.secret.hide(dialect.RequestID(answer.Header))
-	if !x.chat.Stream || answer.StatusCode != http.StatusOK || !streamed(answer) {
-		return x.whole(answer)
+	x.hear(answer.Header)
+	if x.streams(answer) {
+		return x.stream(answer)
 	}
-	answer, live, final = x.stream(answer)
-	return answer, final
+	return x.whole(answer)
 }
 
 // compose writes the request for the attempt's endpoint: nothing of the caller's request
 // but the body and a few headers, and the credential only where it may go.
 func (x *exchange) compose() (*http.Request, error) {
-	f := x.attempt.f
-	u, err := dialect.ChatURL(f.endpoint.BaseURL)
+	ask, caller := x.visit.ask, x.visit.caller
+	x.address = x.client.view.Load().terms.address(x.endpoint)
+	form, err := x.address.form(ask.API)
 	if err != nil {
 		return nil, err
 	}
-	body, err := x.chat.Body(cmp.Or(f.endpoint.WireModel, f.endpoint.Model))
-	if err != nil {
+	if x.body, err = ask.Body(x.address.model); err != nil {
 		return nil, err
 	}
-	ctx := httptrace.WithClientTrace(x.watch.ctx, &httptrace.ClientTrace{
-		DNSStart:     func(httptrace.DNSStartInfo) { x.dialing.Store(true) },
-		ConnectStart: func(string, string) { x.dialing.Store(true) },
-		GotConn:      func(httptrace.GotConnInfo) { x.connected() },
-	})
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, u.String(), bytes.NewReader(body))
-	if err != nil {
+	h := x.header()
+	if x.secret, err = x.client.keys.secret(x.watch.ctx, x.endpoint.Credential, form.URL); err != nil {
 		return nil, err
 	}
-	r.Header = x.header()
-	x.secret, err = f.client.keys.secret(ctx, f.endpoint.Credential, r.URL)
-	if err == nil && !x.secret.Empty() {
-		dialect.Authorize(r.Header, x.secret.Reveal())
+	x.address.dialect.Header(h, caller.Header, x.secret.Reveal())
+	x.ctx.Context = x.start(x.watch.ctx, h)
+	r := form.WithContext(x.tracing())
+	r.Header = h
+	if ask.API == dialect.PlainHTTP {
+		r.Method, r.URL = caller.Method, form.URL.JoinPath(caller.URL.EscapedPath())
+		r.URL.RawQuery = caller.URL.RawQuery
 	}
-	return r, err
+	if n := len(x.body); n > 0 {
+		x.unread.Reset(x.body) // a body of any other kind net/http sends apart from the header
+		r.Body, r.GetBody, r.ContentLength = io.NopCloser(&x.unread), x.again, int64(n)
+	}
+	return r, nil
+}
+
+// again is the request's body once more.
+func (x *exchange) again() (io.ReadCloser, error) {
+	return io.NopCloser(bytes.NewReader(x.body)), nil
 }
 
 // send waits for the answer's header. Only net/http's own transport tells when it has a
-// connection. One that was closed before the request came says nothing of the endpoint,
-// and another is taken.
+// connection. One that was closed before the request came says nothing of the endpoint, and
+// another is taken.
 func (x *exchange) send(r *http.Request) (*http.Response, error) {
-	sender := x.transport.client.http
-	x.began = x.transport.client.clock.now()
-	if _, tells := sender.(*http.Transport); tells {
-		x.watch.phase("connect", x.watch.limits.Connect)
-	} else {
+	sender := x.client.http
+	x.watch.phase("connect", x.watch.limits.Connect)
+	if !sender.tells() {
 		x.connected()
 	}
 	answer, err := sender.RoundTrip(r)
-	if err == nil || !strings.HasSuffix(err.Error(), closedIdle) {
-		return answer, err
+	if err != nil && strings.HasSuffix(err.Error(), closedIdle) {
+		again := r.WithContext(r.Context())
+		if r.GetBody != nil {
+			again.Body, _ = x.again()
+		}
+		answer, err = sender.RoundTrip(again)
 	}
-	again := r.Clone(r.Context())
-	if again.Body, err = r.GetBody(); err != nil {
-		return nil, err
+	if err == nil {
+		x.connected()
 	}
-	return sender.RoundTrip(again)
+	return answer, err
 }
 
 // closedIdle is what net/http says when an endpoint closed a pooled connection just as it
 // was taken; it sends again by itself only what is no POST.
 const closedIdle = "http: server closed idle connection"
 
-// connected ends the time for connecting; what is left of the answer's runs from the start.
+// connected ends the time for connecting, if it is not over.
 func (x *exchange) connected() {
-	spent := x.transport.client.clock.now() - x.began
-	if x.chat.Stream {
-		x.watch.phase("first_token", max(x.watch.limits.FirstToken-spent, 0))
+	x.reached.Store(true)
+	if x.visit.ask.Stream {
+		x.watch.connected("first_token", x.watch.limits.FirstToken)
 	} else {
-		x.watch.phase("answer", max(x.watch.limits.Answer-spent, 0))
+		x.watch.connected("answer", x.watch.limits.Answer)
 	}
 }
 
-// whole reads an answer to its end and judges it.
-func (x *exchange) whole(answer *http.Response) (*http.Response, bool) {
-	defer answer.Body.Close()
-	most := x.transport.config.MaxAnswer
-	body, err := io.ReadAll(io.LimitReader(answer.Body, most+1))
-	switch {
-	case err != nil:
-		return x.broken(err), false
-	case int64(len(body)) > most:
-		return x.broken(fmt.Errorf("an answer above %d bytes", most)), false
+// hear takes what an answer's header says of the provider.
+func (x *exchange) hear(h http.Header) {
+	d, c := x.address.dialect, x.client
+	x.info.RequestID = x.secret.hide(d.RequestID(h))
+	told, ok := d.Limits(h, time.Now())
+	if !ok {
+		return
 	}
-	o := dialect.Answer(answer.StatusCode, answer.Header, body, time.Now())
-	if x.chat.Stream && o.Status < 300 {
-		o = Outcome{Kind: Faulted, Status: o.Status, Detail: "asked for a stream, got a whole answer"}
-	}
-	o = x.settle(o)
-	return x.answer(answer, o, body), o.Kind == Served
+	c.mu.Lock()
+	c.router.Headers(c.clock.now(), x.core, told)
+	c.mu.Unlock()
+}
+
+// streams says whether an answer comes in events, and is to.
+func (x *exchange) streams(answer *http.Response) bool {
+	kind, _, _ := strings.Cut(answer.Header.Get("Content-Type"), ";")
+	return answer.StatusCode == http.StatusOK && strings.EqualFold(strings.TrimSpace(kind), "text/event-stream") &&
+		(x.visit.ask.Stream || x.visit.ask.API == dialect.PlainHTTP)
 }
 
 // settle ends the attempt, and gives the outcome as it may be told: what an endpoint says
 // of itself may be what it was sent.
 func (x *exchange) settle(o Outcome) Outcome {
 	o.Detail = x.secret.hide(o.Detail)
-	x.attempt.Settle(o)
-	return o
-}
-
-// answer is what the caller gets of a judged answer: as it came, unless its status lied.
-func (x *exchange) answer(from *http.Response, o Outcome, body []byte) *http.Response {
-	switch {
-	case o.Kind == Faulted && o.Status < 300:
-		return x.failed(http.StatusBadGateway, "endpoint_failed", o.Detail)
-	case o.Status >= 300: // SDKs put it into their errors
-		body = []byte(x.secret.hide(string(body)))
+	Attempt{&x.flight}.Settle(o)
+	if o.HasUsage && !o.Estimated {
+		x.client.calibrate(x.endpoint, x.visit.ask, o.Usage.Input)
 	}
-	h := from.Header.Clone()
-	h.Set(EndpointHeader, x.attempt.f.endpoint.Name)
-	return response(x.caller, o.Status, h, body)
+	return o
 }
 
 // unsent settles an attempt of which nothing was sent.
@@ -169,8 +204,8 @@ func (x *exchange) unsent(err error) *http.Response {
 }
 
 // broken settles an attempt whose answer did not come, or not to its end.
-func (x *exchange) broken(err error) *http.Response {
-	o := x.settle(x.blame(err))
+func (x *exchange) broken(o Outcome) *http.Response {
+	o = x.settle(o)
 	if o.Kind == TimedOut {
 		return x.failed(http.StatusGatewayTimeout, "timed_out", "no "+o.Detail+" in time")
 	}
@@ -178,11 +213,16 @@ func (x *exchange) broken(err error) *http.Response {
 }
 
 func (x *exchange) failed(status int, code, message string) *http.Response {
-	name := x.attempt.f.endpoint.Name
-	p := problem{status: status, code: code, message: fmt.Sprintf("endpoint %q: %s", name, message)}
-	answer := p.response(x.caller)
-	answer.Header.Set(EndpointHeader, name)
+	p := problem{status: status, code: code, message: fmt.Sprintf("endpoint %q: %s", x.endpoint.Name, message)}
+	answer := p.response(x.visit.caller, x.visit.ask.API)
+	x.sign(answer.Header)
 	return answer
+}
+
+// sign has an answer's header name the endpoint.
+func (x *exchange) sign(h http.Header) {
+	x.named[0] = x.endpoint.Name
+	h[EndpointHeader] = x.named[:]
 }
 
 // blame says whose doing it is that the exchange broke: the caller's, a limit's or the
@@ -190,19 +230,13 @@ func (x *exchange) failed(status int, code, message string) *http.Response {
 func (x *exchange) blame(err error) Outcome {
 	var limit *LimitError
 	switch {
-	case x.caller.Context().Err() != nil:
+	case x.visit.caller.Context().Err() != nil:
 		return Outcome{Kind: Cancelled}
 	case errors.As(context.Cause(x.watch.ctx), &limit):
-		if limit.Limit == "connect" && !x.dialing.Load() {
+		if limit.Limit == "connect" && !x.ctx.dialing.Load() {
 			return Outcome{Kind: Unsent, Detail: "no free connection"}
 		}
 		return Outcome{Kind: TimedOut, Detail: limit.Limit}
 	}
 	return Outcome{Kind: Faulted, Detail: fmt.Sprintf("%.160s", x.secret.hide(fmt.Sprint(err)))}
-}
-
-// streamed says whether an answer is a stream of events.
-func streamed(answer *http.Response) bool {
-	kind, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type")) // odd parameters say nothing about the kind
-	return kind == "text/event-stream"
 }

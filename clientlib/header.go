@@ -4,31 +4,62 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/pointsman/pointsman/clientlib/dialect"
 )
 
 // forwarded are the headers of a caller that an endpoint gets, beside TransportConfig's.
 var forwarded = []string{"User-Agent", "Traceparent", "Tracestate", "X-Request-Id", "X-Client-Request-Id", "Idempotency-Key"}
 
+// forwards are they and those, as net/http writes them.
+func forwards(those []string) []string {
+	all := slices.Clone(forwarded)
+	for _, name := range those {
+		if !private(name) {
+			all = append(all, http.CanonicalHeaderKey(name))
+		}
+	}
+	return all
+}
+
+// Values that many requests share. They are never changed.
+var (
+	typeJSON   = []string{"application/json"}
+	typeEvents = []string{"text/event-stream"}
+)
+
 // header is what an endpoint gets besides its credential: a caller's key is for whom the
 // caller thinks it calls, and stays here.
 func (x *exchange) header() http.Header {
-	h := http.Header{}
-	for _, name := range slices.Concat(forwarded, x.transport.config.Forward) {
-		values := slices.DeleteFunc(slices.Clone(x.caller.Header.Values(name)), unfit)
-		if len(values) > 0 && !private(name) {
-			h[http.CanonicalHeaderKey(name)] = values
-		}
+	v := x.visit
+	h := make(http.Header, 8)
+	for _, name := range v.transport.forward {
+		forward(h, v.caller.Header, name)
 	}
-	h.Set("Content-Type", "application/json")
-	h.Set("Accept", "application/json")
-	if x.chat.Stream {
-		h.Set("Accept", "text/event-stream")
+	switch {
+	case v.ask.API == dialect.PlainHTTP:
+		forward(h, v.caller.Header, "Content-Type")
+		forward(h, v.caller.Header, "Accept")
+	case v.ask.Stream:
+		h["Content-Type"], h["Accept"] = typeJSON, typeEvents
+	default:
+		h["Content-Type"], h["Accept"] = typeJSON, typeJSON
 	}
 	return h
 }
 
-// unfit says whether a value cannot be sent. It would fail every attempt, and endpoints
-// would be blamed for a caller's header.
+// forward passes a header on as far as it can be sent. The rest would fail every attempt,
+// and endpoints would be blamed for a caller's header.
+func forward(to, from http.Header, name string) {
+	values := from[name]
+	if slices.ContainsFunc(values, unfit) {
+		values = slices.DeleteFunc(slices.Clone(values), unfit)
+	}
+	if len(values) > 0 {
+		to[name] = values
+	}
+}
+
 func unfit(value string) bool {
 	return strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f })
 }

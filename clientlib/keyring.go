@@ -17,6 +17,12 @@ import (
 // Credential says what a credential's name in the catalog stands for in this process.
 type Credential struct {
 	From string // env:VARIABLE, file:/path or exec:/path argument…
+
+	// Source is asked instead of From, before every request: it may keep what it has. It is
+	// called by one at a time, with the context of that attempt. Its error is not shown: it
+	// may quote the secret.
+	Source func(ctx context.Context) (string, error)
+
 	// The only hosts it is sent to: host or host:port by TLS, where no port means 443;
 	// http://host[:port] without TLS too, where no port means 80. A loopback host needs
 	// no TLS, but its port.
@@ -104,7 +110,7 @@ func list(text string) []string {
 }
 
 func newKey(c Credential, allowExec bool) (*key, error) {
-	source, err := newSource(c.From, allowExec)
+	source, err := newSource(c, allowExec)
 	places, bad := parsePlaces(c.Hosts)
 	if len(c.Hosts) == 0 {
 		bad = errors.New("no hosts that it may be sent to")
@@ -133,20 +139,23 @@ func (k *keyring) usable(e *route.Endpoint) route.Reason {
 
 // check is usable with the cause, for people.
 func (k *keyring) check(e *route.Endpoint) (route.Reason, error) {
-	u, err := dialect.ChatURL(e.BaseURL)
-	if err == nil {
-		_, err = hostOf(u)
-	}
-	if err == nil && !dialect.Supported(e.Dialect) {
-		err = fmt.Errorf("dialect %q is not spoken by this version", e.Dialect)
-	}
-	if err != nil {
-		return route.ReasonUnsupported, err
+	u, _, err := parseBase(e.BaseURL)
+	switch {
+	case err != nil:
+		return route.ReasonUnsupported, fmt.Errorf("base_url: %w", err)
+	case !spoken(e):
+		return route.ReasonUnsupported, fmt.Errorf("dialect %q with these APIs is not spoken by this version", e.Dialect)
 	}
 	if err := k.permits(e.Credential, u); err != nil {
 		return route.ReasonCredential, err
 	}
 	return route.Pass, nil
+}
+
+// spoken says whether this version can ask an endpoint for anything.
+func spoken(e *route.Endpoint) bool {
+	d := dialect.Of(e.Dialect)
+	return d != nil && (len(e.APIs) == 0 || slices.ContainsFunc(e.APIs, func(name string) bool { return d.Speaks(dialect.ParseAPI(name)) }))
 }
 
 // permits says why a credential, or with no name a request alone, may not go to u.
@@ -181,4 +190,14 @@ func (k *keyring) secret(ctx context.Context, name string, u *url.URL) (Secret, 
 		return Secret{}, fmt.Errorf("%w: %q: %w", errCredential, name, err)
 	}
 	return Secret{&value}, nil
+}
+
+// refused says that an endpoint did not take the credential of that name: what is kept of
+// it may be no longer true.
+func (k *keyring) refused(name string) {
+	if key := k.keys[name]; key != nil {
+		if c, ok := key.source.(*command); ok {
+			c.doubted.Store(true)
+		}
+	}
 }

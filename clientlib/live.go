@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/pointsman/pointsman/clientlib/dialect"
@@ -16,51 +17,51 @@ import (
 type liveBody struct {
 	exchange *exchange
 	source   io.ReadCloser
-	events   *dialect.Stream
-	pending  []byte      // read, not yet passed on
-	left     int64       // of the stall limit, µs
-	forget   func() bool // stops following the context
-	settling sync.Once
-	settled  Outcome // after settling
+	events   dialect.Stream
+	pending  []byte       // read, not yet passed on
+	passed   []byte       // on, for Validate
+	left     int64        // of the stall limit, µs
+	waiting  atomic.Bool  // for the endpoint, not for the caller
+	settling sync.Once    // ends the call, too
+	broken   *StreamError // after settling; nil: the end was good
 	closing  sync.Once
+	rest     io.LimitedReader // behind the end mark
 
-	mu      sync.Mutex // guards what follows
-	tally   tally
-	waiting bool  // for the endpoint, not for the caller
-	err     error // after pending
+	mu     sync.Mutex // guards what follows
+	tally  tally
+	err    error       // after pending
+	forget func() bool // stops following the context
 }
 
 // open makes an answer live: what was held first, then what comes.
 func (b *liveBody) open(answer *http.Response, held []byte) *http.Response {
 	x := b.exchange
-	b.pending, b.left = held, x.watch.limits.Stall
+	x.visit.live = true
+	b.pass(held)
+	b.left = x.watch.limits.Stall
 	x.watch.pause()
-	b.forget = context.AfterFunc(x.watch.ctx, b.expire)
-	live := *answer
-	live.Header = answer.Header.Clone()
-	live.Header.Set(EndpointHeader, x.attempt.f.endpoint.Name)
-	live.Header.Del("Content-Length")
-	live.ContentLength, live.Body, live.Request = -1, b, x.caller
-	return &live
+	b.follow(x.watch.ctx)
+	x.sign(answer.Header)
+	answer.Header.Del("Content-Length")
+	answer.ContentLength, answer.Body, answer.Request = -1, b, x.visit.caller
+	return answer
 }
 
-// expire ends a stream whose time is over. Whom it waited for is to blame.
-func (b *liveBody) expire() {
-	o := b.exchange.blame(context.Cause(b.exchange.watch.ctx))
-	b.mu.Lock()
-	waiting := b.waiting
-	b.mu.Unlock()
-	if o.Kind == TimedOut && !waiting {
-		o = Outcome{Kind: Cancelled, Detail: "not read in time"}
-	}
-	b.settle(b.judged(o))
-}
-
-// wait says whether the endpoint is waited for.
-func (b *liveBody) wait(waiting bool) {
+// follow ends the stream with the context, which may be at once.
+func (b *liveBody) follow(ctx context.Context) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.waiting = waiting
+	b.forget = context.AfterFunc(ctx, b.expire)
+}
+
+// expire ends a stream whose time is over, read or not. Whom it waited for is to blame.
+func (b *liveBody) expire() {
+	cause := context.Cause(b.exchange.watch.ctx)
+	o := b.exchange.blame(cause)
+	if o.Kind == TimedOut && !b.waiting.Load() {
+		o = Outcome{Kind: Cancelled, Detail: "not read in time"}
+	}
+	b.finish(o, cause)
 }
 
 // Read gives events as they come. It is for one reader at a time.
@@ -84,11 +85,7 @@ func (b *liveBody) Read(p []byte) (int, error) {
 // that is the caller's cancelling.
 func (b *liveBody) Close() error {
 	b.end(http.ErrBodyReadAfterClose)
-	b.settling.Do(func() {
-		o := b.outcome(Cancelled)
-		b.cut() // before anybody else is sent there
-		b.settled = b.exchange.settle(o)
-	})
+	b.finish(Outcome{Kind: Cancelled, Status: http.StatusOK}, http.ErrBodyReadAfterClose)
 	b.done()
 	return nil
 }
@@ -103,7 +100,9 @@ func (b *liveBody) done() {
 
 // cut gives up what there is of the answer.
 func (b *liveBody) cut() {
+	b.mu.Lock()
 	b.forget()
+	b.mu.Unlock()
 	b.exchange.watch.release()
 	_ = b.source.Close() // of a body that is read, or given up
 }
@@ -111,48 +110,84 @@ func (b *liveBody) cut() {
 // advance waits for the next event. Only waiting counts as a stall, and only data ends
 // one: not what the caller takes its time for, nor comments.
 func (b *liveBody) advance() {
-	x, clock := b.exchange, b.exchange.transport.client.clock
-	began := clock.now()
-	x.watch.phase("stall", b.left)
-	b.wait(true)
+	x, left := b.exchange, b.left
+	began := x.client.clock.now()
+	b.waiting.Store(true)
+	x.watch.phaseFrom(began, "stall", left)
 	e, err := b.events.Next()
 	x.watch.pause()
 	if err != nil {
-		b.broke(err)
+		b.breaks(err)
 		return
 	}
-	b.wait(false)
-	if b.left = max(b.left-(clock.now()-began), 0); e.Kind != dialect.Comment {
-		b.left = x.watch.limits.Stall
+	b.waiting.Store(false)
+	if b.left = x.watch.limits.Stall; e.Kind == dialect.Comment {
+		b.left = max(left-(x.client.clock.now()-began), 0)
 	}
-	b.pending = b.count(e)
-	switch e.Kind {
-	case dialect.Done:
-		b.settle(b.outcome(Served))
-		b.end(io.EOF)
-	case dialect.Failed:
-		b.fail(b.judged(e.Outcome), errFailed)
+	b.pass(b.count(&e))
+	switch {
+	case e.Kind == dialect.Done:
+		b.finish(b.valid(b.good()), nil)
+	case e.Kind == dialect.Failed:
+		b.finish(e.Outcome, errFailed)
+	case e.Kind == dialect.Malformed && b.tally.malformed > maxMalformed:
+		b.breaks(errMalformed)
 	}
 }
 
-// broke ends a stream that does not go on.
-func (b *liveBody) broke(err error) {
+// pass gives the caller what comes next, and keeps it for Validate as long as it is not
+// too much.
+func (b *liveBody) pass(raw []byte) {
+	b.pending = raw
+	config := &b.exchange.visit.transport.config
+	if config.Validate != nil && int64(len(b.passed)+len(raw)) <= config.MaxAnswer {
+		b.passed = append(b.passed, raw...)
+	}
+}
+
+// valid asks Validate, if it can be given all that was passed on.
+func (b *liveBody) valid(o Outcome) Outcome {
+	if int64(len(b.passed)) < b.tally.bytes {
+		return o
+	}
+	return b.exchange.valid(o, b.passed)
+}
+
+// breaks ends a stream that does not go on.
+func (b *liveBody) breaks(err error) {
 	if errors.Is(err, io.EOF) {
 		err = errNoEnd
 	}
-	o := b.judged(b.exchange.blame(err))
+	o := b.exchange.blame(err)
 	if cause := context.Cause(b.exchange.watch.ctx); cause != nil {
 		err = cause
 	}
-	b.fail(o, err)
+	b.finish(o, err)
 }
 
-func (b *liveBody) fail(o Outcome, err error) {
-	o = b.settle(o)
-	b.mu.Lock()
-	t := b.tally
-	b.mu.Unlock()
-	b.end(&StreamError{Endpoint: b.exchange.attempt.f.endpoint.Name, Events: t.content, Bytes: t.bytes, Outcome: o, Err: err})
+// finish settles the attempt and ends the call, once; whoever comes second waits for the
+// first. Without a cause the end is good.
+func (b *liveBody) finish(o Outcome, cause error) {
+	b.settling.Do(func() {
+		x := b.exchange
+		b.shut()
+		b.identify()
+		if cause != nil {
+			b.cut() // before anybody else is sent there
+		}
+		o = x.settle(b.judged(o))
+		var why error
+		if cause != nil {
+			b.broken = b.fault(o, cause)
+			why = b.broken
+		}
+		x.client.endCall(&x.visit.call, why)
+	})
+	if b.broken != nil {
+		b.end(b.broken)
+	} else {
+		b.end(io.EOF)
+	}
 }
 
 // end says what Read ends in; the first word stands.
@@ -170,12 +205,6 @@ func (b *liveBody) ended() error {
 	return b.err
 }
 
-// settle settles the attempt, once, and says how; whoever comes second waits for the first.
-func (b *liveBody) settle(o Outcome) Outcome {
-	b.settling.Do(func() { b.settled = b.exchange.settle(o) })
-	return b.settled
-}
-
 // drainTime bounds what is waited for after the end mark, to keep the connection.
 const drainTime = 50 * time.Millisecond
 
@@ -185,6 +214,7 @@ func (b *liveBody) drain() {
 		return
 	}
 	b.exchange.watch.phase("end", drainTime.Microseconds())
-	_, _ = io.CopyN(io.Discard, b.source, dialect.MaxEvent)
+	b.rest = io.LimitedReader{R: b.source, N: dialect.MaxEvent}
+	_, _ = io.Copy(io.Discard, &b.rest)
 	b.exchange.watch.pause()
 }

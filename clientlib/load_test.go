@@ -73,22 +73,47 @@ func TestAConnectionThatDoesNotComeIsATimeOut(t *testing.T) {
 	r.decided("a timed_out", "b served")
 }
 
-func TestAFullPoolOfOnesOwnBlamesNoEndpoint(t *testing.T) {
-	r := setUp(t, limits(func(a *route.Attempts) { a.Connect = 100_000 }), func(_ *rig, _ *route.Catalog, c *clientlib.Config) {
-		own := &http.Transport{MaxConnsPerHost: 1}
-		t.Cleanup(own.CloseIdleConnections)
-		c.HTTP = own
+// The same of the client's own connections: nothing traces them, but the time for connecting is
+// known.
+func TestAConnectionOfTheClientsOwnThatDoesNotComeIsATimeOut(t *testing.T) {
+	r := setUp(t, limits(func(a *route.Attempts) { a.Connect = 100_000 }))
+	address, end := r.a.URL[len("http://"):len(r.a.URL)-len("/v1")], make(chan struct{})
+	defer close(end)
+	r.Narrow(1, func(ctx context.Context, network, to string) (net.Conn, error) {
+		if to == address {
+			<-end
+		}
+		return (&net.Dialer{}).DialContext(ctx, network, to)
 	})
-	r.a.Next(clienttest.Stall("one"))
-	held, err := r.post(t.Context(), streamed)
-	if err != nil {
-		t.Fatal(err)
-	}
 	if _, _, err := r.answer(plain); err != nil {
 		t.Fatal(err)
 	}
-	held.Body.Close()
-	r.decided("a unsent", "b served", "a cancelled")
+	r.decided("a timed_out", "b served")
+}
+
+func TestAFullPoolOfOnesOwnBlamesNoEndpoint(t *testing.T) {
+	for _, given := range []bool{false, true} {
+		r := setUp(t, limits(func(a *route.Attempts) { a.Connect = 100_000 }), func(_ *rig, _ *route.Catalog, c *clientlib.Config) {
+			if given {
+				own := &http.Transport{MaxConnsPerHost: 1}
+				t.Cleanup(own.CloseIdleConnections)
+				c.HTTP = own
+			}
+		})
+		if !given {
+			r.Narrow(1, nil)
+		}
+		r.a.Next(clienttest.Stall("one"))
+		held, err := r.post(t.Context(), streamed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := r.answer(plain); err != nil {
+			t.Fatal(err)
+		}
+		held.Body.Close()
+		r.decided("a unsent", "b served", "a cancelled")
+	}
 }
 
 // sender is a transport as a function.

@@ -1,37 +1,82 @@
 package clientlib
 
 import (
+	"context"
+	"errors"
 	"time"
 
+	"github.com/pointsman/pointsman/clientlib/dialect"
 	"github.com/pointsman/pointsman/clientlib/route"
 	"github.com/pointsman/pointsman/clientlib/route/money"
 )
 
-// Observer is told what happens, outside of every lock. Attempt is called by whoever
-// ended the attempt, before it goes on: a slow one delays that caller and nobody else.
-// Event is called by one goroutine, in order; what a slow one does not take in time is
-// counted and left out.
+// Observer is told what happens, outside of every lock. Attempt and Call are called by
+// whoever ended the attempt or the call, before it goes on: a slow one delays that caller
+// and nobody else, so neither may block. Event is called by one goroutine, in order; what a
+// slow one does not take in time is counted and left out.
 type Observer interface {
 	Attempt(AttemptInfo)
+	Call(CallInfo)
 	Event(Event)
 }
 
-// AttemptInfo is one attempt that has ended.
+// AttemptInfo is one attempt that has ended; for a Tracer, that is about to be sent.
 type AttemptInfo struct {
 	Workload, Tenant, Endpoint string
+	Provider, Dialect, BaseURL string               // the endpoint's
+	Model                      string               // that was asked for, as its provider calls it
+	API                        string               // "openai.chat", …; empty: any of the workload's
+	Stream                     bool                 // an answer in events was asked for
 	Catalog                    route.CatalogVersion // that chose the endpoint
 	Number                     int                  // of the call, from 1
-	Probe                      bool
+	Probe                      bool                 // whether it was to find out if the endpoint is well again
 	Started                    time.Time
-	FirstToken, Total          time.Duration // FirstToken 0: none was seen
-	Outcome                    Outcome
-	Cost                       money.Nano
-	Decision                   route.Record // how the endpoint was chosen: route.Replay chooses it again
-	RequestID                  string       // the provider's own, if it gave one
+	QueueTime                  time.Duration  // that its call had waited in the queue by then
+	FirstToken, Total          time.Duration  // since Started; FirstToken 0: none was seen
+	Outcome                    Outcome        // with the usage, in tokens, and whether that is estimated
+	Cost                       money.Nano     // nano-dollars, by the catalog's price for that usage
+	Finish                     dialect.Finish // why the answer ended, where it was read here
+	Decision                   route.Record   // how the endpoint was chosen: route.Replay chooses it again
+	RequestID                  string         // the provider's own, if it gave one
+	ResponseID                 string         // the answer's own, if it was read here
 }
 
 // Phase says how far the attempt came; Outcome.Domain whose doing it was.
 func (a AttemptInfo) Phase() route.Phase { return a.Outcome.Kind.Phase(a.FirstToken > 0) }
+
+// CallInfo is one call that has ended; for a Tracer, that begins.
+type CallInfo struct {
+	Workload, Tenant string
+	API              string // as in AttemptInfo
+	Stream           bool
+	Started          time.Time
+	Attempts         int           // that were made; 0: it was shed, or refused
+	Endpoint         string        // of the last attempt
+	Waited           time.Duration // in the queue, for its turn
+	FirstToken       time.Duration // of the last attempt, since Started; 0: none was seen
+	Total            time.Duration // since Started, until the last attempt had ended
+	Outcome          Outcome       // of the last attempt; its usage is that attempt's
+	Usage            Usage         // tokens, of all attempts
+	Cost             money.Nano    // nano-dollars, of all attempts
+	Err              error         // what the call failed with, *ShedError and all; nil: an answer was given
+}
+
+// End says in a word how the call ended: as its last attempt did; without any, for what it
+// was shed (shed_limited, …), cancelled while it waited, or unroutable.
+func (c CallInfo) End() string {
+	if c.Attempts > 0 {
+		return c.Outcome.Kind.String()
+	}
+	var shed *ShedError
+	switch {
+	case errors.As(c.Err, &shed):
+		_, code := shedStatus(shed.Kind)
+		return code
+	case errors.Is(c.Err, context.Canceled), errors.Is(c.Err, context.DeadlineExceeded):
+		return "cancelled"
+	}
+	return "unroutable"
+}
 
 // Event is a change of state worth a log line. Fields that do not apply are empty.
 type Event struct {
@@ -57,8 +102,12 @@ func (c *Client) observe() {
 	}
 }
 
+// watched says whether somebody is told of attempts.
+func (c *Client) watched() bool { return c.observer != nil || c.tracer != nil || c.records != nil }
+
 // tell queues an event; it never waits.
 func (c *Client) tell(e Event) {
+	c.recordEvent(&e)
 	if c.observer == nil {
 		return
 	}

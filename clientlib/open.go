@@ -50,18 +50,16 @@ func newClient(cfg Config) (*Client, error) {
 		return nil, err
 	}
 	c := &Client{
-		clock: clock{time.Now()}, keys: keys, http: cfg.HTTP, observer: cfg.Observer,
+		clock: clock{time.Now()}, keys: keys, count: cfg.CountTokens, observer: cfg.Observer, tracer: cfg.Tracer,
 		router: route.NewRouter(), workloads: map[string]*Workload{},
 		nudge: make(chan struct{}, 1), events: make(chan Event, maxEvents),
 	}
-	if c.http == nil {
-		c.idle = newTransport()
-		c.http = c.idle
-	}
+	c.http = newConnections(cfg.HTTP, c.clock.now())
 	c.waiting = newWaiting(cfg)
 	c.reports = newReports(cfg, c.clock.now())
 	c.news = newNews(c, route.Local{Locality: cfg.Locality, Usable: keys.usable})
 	if len(cfg.Parents) > 0 {
+		c.records = &records{}
 		if c.link, err = c.connect(cfg); err != nil {
 			return nil, err
 		}
@@ -190,13 +188,13 @@ func (c *Client) Close() error {
 func (c *Client) close() {
 	c.loops.end()
 	c.report()
-	c.links.end() // which sends it
+	c.relay()
+	c.sendRecords(c.clock.now() + recordsEvery.Microseconds()) // out of turn
+	c.links.end()                                              // which sends them
 	c.relay()
 	c.hush()
 	c.told.Wait()
-	if c.idle != nil {
-		c.idle.CloseIdleConnections()
-	}
+	c.http.close()
 }
 
 const module = "github.com/pointsman/pointsman"

@@ -28,6 +28,8 @@ type listener struct {
 
 func (l *listener) Attempt(clientlib.AttemptInfo) {}
 
+func (*listener) Call(clientlib.CallInfo) {}
+
 func (l *listener) Event(e clientlib.Event) {
 	if l.slow != nil {
 		<-l.slow

@@ -25,6 +25,7 @@ type parent struct {
 	server *grpc.Server
 	state  *wire.State
 	silent bool // hears and says nothing
+	keeps  bool // records
 
 	mu       sync.Mutex // guards what follows
 	listener *bufconn.Listener
@@ -32,6 +33,7 @@ type parent struct {
 	acks     []*pb.Ack
 	nacks    []*pb.Nack
 	reports  []*pb.LeafReport
+	records  []*pb.Records
 	down     chan *pb.SyncResponse
 }
 
@@ -86,6 +88,11 @@ func (p *parent) Sync(s pb.SyncService_SyncServer) error {
 		if err := s.Send(&pb.SyncResponse{Seen: sequence.Load(), Message: &pb.SyncResponse_Update{Update: wire.Whole(1, 1, p.state)}}); err != nil {
 			return err
 		}
+		if err := s.Send(&pb.SyncResponse{Seen: sequence.Load(), Message: &pb.SyncResponse_Heartbeat{
+			Heartbeat: &pb.Heartbeat{KeepsRecords: p.keeps},
+		}}); err != nil {
+			return err
+		}
 		go func() {
 			for {
 				select {
@@ -112,6 +119,8 @@ func (p *parent) note(m *pb.SyncRequest) {
 		p.nacks = append(p.nacks, what.Nack)
 	case *pb.SyncRequest_Report:
 		p.reports = append(p.reports, what.Report.GetLeaves()...)
+	case *pb.SyncRequest_Records:
+		p.records = append(p.records, what.Records)
 	}
 }
 

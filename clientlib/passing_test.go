@@ -213,6 +213,8 @@ func (l *lookout) Attempt(a clientlib.AttemptInfo) {
 	}
 }
 
+func (*lookout) Call(clientlib.CallInfo) {}
+
 func (l *lookout) Event(clientlib.Event) {}
 
 // G4: an endpoint does not get another request while it still answers one that was given up.

@@ -1,6 +1,7 @@
 package clientlib
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"net/url"
@@ -21,11 +22,7 @@ func parsePlace(text string) (place, error) {
 	if !strings.Contains(text, "://") {
 		address = "https://" + text
 	}
-	u, err := url.Parse(address)
-	if err != nil {
-		return place{}, fmt.Errorf("%q is no host", text)
-	}
-	host, err := hostOf(u)
+	u, host, err := parseBase(address)
 	if err != nil || u.Path != "" {
 		return place{}, fmt.Errorf("%q is no host: want host, host:port or http://host:port", text)
 	}
@@ -51,6 +48,19 @@ func portOf(scheme, port string) string {
 	return "443"
 }
 
+// parseBase reads an address that others are made of by what is put after it.
+func parseBase(text string) (*url.URL, string, error) {
+	u, err := url.Parse(text)
+	switch {
+	case err != nil:
+		return nil, "", errors.New("no address") // whose error quotes it
+	case u.Opaque != "", u.RawQuery != "", u.ForceQuery, u.Fragment != "":
+		return nil, "", errors.New("an address with more than scheme, host, port and path")
+	}
+	host, err := hostOf(u)
+	return u, host, err
+}
+
 // hostOf is the one spelling of the host of an address that can be sent to: lower case,
 // no dot at its end. It refuses what could mean another host to another reader.
 func hostOf(u *url.URL) (string, error) {
@@ -59,14 +69,12 @@ func hostOf(u *url.URL) (string, error) {
 	case u.Scheme != "https" && u.Scheme != "http":
 		return "", fmt.Errorf("scheme %q: want https or http", u.Scheme)
 	case u.User != nil:
-		return "", fmt.Errorf("an address with a user")
-	case u.Opaque != "", u.RawQuery != "", u.ForceQuery, u.Fragment != "":
-		return "", fmt.Errorf("an address with more than scheme, host, port and path")
+		return "", errors.New("an address with a user")
 	}
 	if ip, err := netip.ParseAddr(host); err == nil && ip.Zone() == "" {
 		return ip.Unmap().String(), nil
 	}
-	for _, label := range strings.Split(host, ".") {
+	for label := range strings.SplitSeq(host, ".") {
 		if label == "" || strings.Trim(label, "abcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
 			return "", fmt.Errorf("%q is no host", host)
 		}

@@ -1,25 +1,34 @@
 package clientlib
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strconv"
 	"time"
 
+	"github.com/pointsman/pointsman/clientlib/dialect"
 	"github.com/pointsman/pointsman/clientlib/route"
 )
 
-// problem is an answer that no endpoint gave, in OpenAI's shape of errors.
+// problem is an answer that no endpoint gave.
 type problem struct {
 	status  int
 	code    string
 	message string
 	counts  map[string]int // of endpoints left out, by reason
 	wait    time.Duration  // 0: not known
+}
+
+var unsupported = problem{
+	status: http.StatusNotFound, code: "unsupported_path",
+	message: "only POST …/chat/completions, …/responses, …/embeddings and …/messages are served here, and what names a workload in " + WorkloadHeader,
+}
+
+// invalid is a request that cannot be read.
+func invalid(message string) *problem {
+	return &problem{status: http.StatusBadRequest, code: "invalid_body", message: message}
 }
 
 // refusal is what a call is answered with that had no attempt.
@@ -67,36 +76,71 @@ func shedCounts(e *ShedError) map[string]int {
 	return counts
 }
 
-func (p *problem) response(r *http.Request) *http.Response {
-	type object struct {
-		Message string         `json:"message"`
-		Type    string         `json:"type"`
-		Param   *string        `json:"param"`
-		Code    string         `json:"code"`
-		Counts  map[string]int `json:"counts,omitempty"`
+// fault is an error as the APIs write it.
+type fault struct {
+	Message string         `json:"message"`
+	Type    string         `json:"type"`
+	Param   *string        `json:"param"`
+	Code    string         `json:"code"`
+	Counts  map[string]int `json:"counts,omitempty"`
+}
+
+// body is the problem in the shape of an API's errors; OpenAI's, where it has none.
+func (p *problem) body(api dialect.API) []byte {
+	answer := struct {
+		Type  string `json:"type,omitempty"`
+		Error fault  `json:"error"`
+	}{Error: fault{Message: p.message, Type: "pointsman_error", Code: p.code, Counts: p.counts}}
+	if api == dialect.Messages {
+		answer.Type, answer.Error.Type = "error", messagesType(p.status)
 	}
-	body, err := json.Marshal(map[string]object{"error": {Message: p.message, Type: "pointsman_error", Code: p.code, Counts: p.counts}})
+	b, err := json.Marshal(answer)
 	if err != nil { // of strings and numbers: it cannot be
-		body = nil
+		return nil
 	}
+	return b
+}
+
+// messagesType is what Anthropic calls errors of a status.
+func messagesType(status int) string {
+	switch status {
+	case http.StatusBadRequest:
+		return "invalid_request_error"
+	case http.StatusForbidden:
+		return "permission_error"
+	case http.StatusNotFound:
+		return "not_found_error"
+	case http.StatusTooManyRequests:
+		return "rate_limit_error"
+	case http.StatusServiceUnavailable:
+		return "overloaded_error"
+	case http.StatusGatewayTimeout:
+		return "timeout_error"
+	}
+	return "api_error"
+}
+
+func (p *problem) response(r *http.Request, api dialect.API) *http.Response {
 	h := http.Header{"Content-Type": {"application/json"}}
 	if p.wait > 0 {
 		h.Set("Retry-After", strconv.FormatInt(int64((p.wait+time.Second-1)/time.Second), 10))
 		h.Set("Retry-After-Ms", strconv.FormatInt(max(p.wait.Milliseconds(), 1), 10))
 	}
-	return response(r, p.status, h, body)
+	return complete(&http.Response{Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: h}, r, p.status, p.body(api))
 }
 
-// response is a complete answer. An error's tells SDKs that the retries have been made.
-func response(r *http.Request, status int, h http.Header, body []byte) *http.Response {
+// complete makes an answer one that is all there. An error's tells SDKs that the retries
+// have been made.
+func complete(answer *http.Response, r *http.Request, status int, body []byte) *http.Response {
 	if status < 200 || status > 299 {
-		h.Set("X-Should-Retry", "false")
-		h.Del("Location") // no client follows an endpoint's redirect with what it was sent
+		answer.Header.Set("X-Should-Retry", "false")
+		answer.Header.Del("Location") // no client follows an endpoint's redirect with what it was sent
 	}
-	h.Del("Content-Length")
-	return &http.Response{
-		Status: fmt.Sprintf("%d %s", status, http.StatusText(status)), StatusCode: status,
-		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: h,
-		Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)), Request: r,
+	if status != answer.StatusCode {
+		answer.StatusCode, answer.Status = status, fmt.Sprintf("%d %s", status, http.StatusText(status))
 	}
+	answer.Header.Del("Content-Length")
+	answer.Body, answer.ContentLength, answer.TransferEncoding = holding(body), int64(len(body)), nil
+	answer.Request = r
+	return answer
 }

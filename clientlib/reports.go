@@ -104,6 +104,7 @@ func (c *Client) tick() time.Duration {
 	c.urged = urgent
 	c.mu.Unlock()
 	c.relay()
+	c.http.tick(at)
 	due := c.reports.last + reportEvery.Microseconds()
 	if urgent {
 		due = min(due, c.reports.urgentAt())
@@ -112,6 +113,7 @@ func (c *Client) tick() time.Duration {
 		c.report()
 		due = at + reportEvery.Microseconds()
 	}
+	c.sendRecords(at)
 	idle := microseconds(min(next, due) - at)
 	return min(max(idle, tickAtLeast), tickAtMost)
 }

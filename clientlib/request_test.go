@@ -16,17 +16,18 @@ func TestARequestSaysForWhomItIsAndWhatItGoesOnFrom(t *testing.T) {
 	r := httptest.NewRequest(http.MethodPost, "/v1/chat/completions", nil)
 	r.Header.Set("X-Conversation", "7")
 	r.Header.Set(TenantHeader, "acme")
-	chat := &dialect.Chat{Needs: []string{"tools"}, Stream: true, Input: 10, MaxOutput: 5, Prefix: "[{"}
-	want := Request{Tenant: "acme", API: dialect.ChatAPI, Needs: []string{"tools"}, Stream: true, Input: 10, MaxOutput: 5, Prefix: "[{"}
+	ask := &dialect.Ask{API: dialect.ChatCompletions, Needs: []string{"tools"}, Stream: true, MaxOutput: 5, Prefix: "[{"}
+	want := Request{Tenant: "acme", API: "openai.chat", Needs: []string{"tools"}, Stream: true, MaxOutput: 5, Prefix: "[{"}
 	for header, session := range map[string]string{"": "", "X-Conversation": "7", "X-Other": ""} {
 		tr := &transport{config: TransportConfig{Session: header}}
 		want.Session = session
-		got := tr.request(r, chat)
+		got := tr.request(r, ask)
 		if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Request{})); diff != "" {
 			t.Errorf("%q:\n%s", header, diff)
 		}
+		got.Input = 10
 		core := got.core(9)
-		if diff := cmp.Diff(route.Request{Tenant: "acme", API: dialect.ChatAPI, Needs: []string{"tools"}, Stream: true, Input: 10, MaxOutput: 5, Session: session, Prefix: "[{", Deadline: 9}, core); diff != "" {
+		if diff := cmp.Diff(route.Request{Tenant: "acme", API: "openai.chat", Needs: []string{"tools"}, Stream: true, Input: 10, MaxOutput: 5, Session: session, Prefix: "[{", Deadline: 9}, core); diff != "" {
 			t.Errorf("%q:\n%s", header, diff)
 		}
 	}

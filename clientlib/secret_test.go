@@ -1,6 +1,7 @@
 package clientlib_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -150,6 +151,117 @@ func TestASecretThatCannotBeReadIsNotSent(t *testing.T) {
 	}
 }
 
+func TestNoRedirectCarriesACredentialElsewhere(t *testing.T) {
+	thief := clienttest.Start("thief")
+	defer thief.Close()
+	for _, status := range []int{302, 307, 308} {
+		for _, whole := range []bool{true, false} {
+			for _, body := range []string{plain, streamed} {
+				r := setUp(t, keys, func(_ *rig, c *route.Catalog, _ *clientlib.Config) { c.Workloads[0].Whole = whole })
+				for _, e := range []*clienttest.Endpoint{r.a, r.b} {
+					e.Always(clienttest.Fail(status, "moved", "Location", thief.URL+"/chat/completions"))
+				}
+				resp, _, err := r.answer(body)
+				if err != nil || resp.StatusCode == 200 || resp.Header.Get("Location") != "" {
+					t.Errorf("%d, whole %v: %d %v", status, whole, resp.StatusCode, err)
+				}
+				r.decided("a faulted", "b faulted")
+			}
+		}
+	}
+	if n := len(thief.Requests()); n != 0 {
+		t.Errorf("%d requests followed a redirect", n)
+	}
+}
+
+// Whatever a source does, no secret shows, and the call goes where it can.
+func TestASourceThatFailsTellsNoSecret(t *testing.T) {
+	const value = "secret-of-the-hook"
+	for rule, source := range map[string]func(context.Context) (string, error){
+		"an error that quotes it": func(context.Context) (string, error) { return value, errors.New("refused " + value) },
+		"a panic that quotes it":  func(context.Context) (string, error) { panic("no " + value) },
+		"two lines":               func(context.Context) (string, error) { return value + "\nX-Other: " + value, nil },
+		"a byte that is no text":  func(context.Context) (string, error) { return value + "\x00", nil },
+		"nothing":                 func(context.Context) (string, error) { return " \n", nil },
+		"far too much":            func(context.Context) (string, error) { return strings.Repeat(value, 1<<13), nil },
+	} {
+		l := &listener{}
+		r := setUp(t, keys, func(_ *rig, _ *route.Catalog, config *clientlib.Config) {
+			config.Credentials["key-a"] = clientlib.Credential{Source: source, Hosts: config.Credentials["key-a"].Hosts}
+			config.Observer = l
+		})
+		for _, body := range []string{plain, streamed} { // twice: a source that failed can be asked again
+			if _, _, err := r.answer(body); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.decided("a unsent", "b served", "a unsent", "b served")
+		r.sent(r.a, 0)
+		a, err := r.Workload("chat").Pick(clientlib.Request{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, failed := a.Secret(t.Context())
+		a.Abandon()
+		if failed == nil {
+			t.Errorf("%s: no error", rule)
+		}
+		r.Close() // all events are told
+		shown := fmt.Sprintf("%+v %+v %+v %+v %v %+v", r.Attempts(), l.events, r.Explain("chat", clientlib.Request{}), r.Endpoints(), failed, failed)
+		if strings.Contains(shown, value) {
+			t.Errorf("%s: shown in %s", rule, shown)
+		}
+	}
+}
+
+func TestASourceOfItsOwn(t *testing.T) {
+	var asked int
+	r := setUp(t, keys, func(_ *rig, _ *route.Catalog, config *clientlib.Config) {
+		config.Credentials["key-a"] = clientlib.Credential{Hosts: config.Credentials["key-a"].Hosts, Source: func(context.Context) (string, error) {
+			asked++
+			return fmt.Sprintf("secret-%d\n", asked), nil
+		}}
+	})
+	for i, want := range []string{"Bearer secret-1", "Bearer secret-2"} {
+		if _, _, err := r.answer(plain); err != nil {
+			t.Fatal(err)
+		}
+		if got := r.a.Requests()[i].Header.Get("Authorization"); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// A key that an endpoint refuses may have been replaced since its command was run.
+func TestARefusalHasTheCommandRunAgain(t *testing.T) {
+	r := setUp(t, keys, func(_ *rig, _ *route.Catalog, config *clientlib.Config) {
+		path := filepath.Join(t.TempDir(), "script")
+		if err := os.WriteFile(path, []byte("echo x >> $0.runs; echo secret-$(wc -l < $0.runs)"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		config.AllowExec = true
+		config.Credentials["key-a"] = clientlib.Credential{From: "exec:/bin/sh " + path, Hosts: config.Credentials["key-a"].Hosts}
+	})
+	var attempts []clientlib.Attempt
+	for range 2 {
+		a, err := r.Workload("chat").Pick(clientlib.Request{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		attempts = append(attempts, a)
+	}
+	for i, want := range []string{"secret-1", "secret-1", "secret-2"} {
+		s, err := attempts[i/2].Secret(t.Context())
+		if err != nil || s.Reveal() != want {
+			t.Errorf("%q %v, want %q", s.Reveal(), err, want)
+		}
+		if i == 1 {
+			attempts[0].Settle(clientlib.Outcome{Kind: clientlib.Unauthorized, Status: 401})
+		}
+	}
+	attempts[1].Abandon()
+}
+
 func TestCommandsRunOnlyWhenAllowed(t *testing.T) {
 	c := clientlib.Config{Catalog: &route.Catalog{}, Credentials: map[string]clientlib.Credential{"x": {From: "exec:/bin/echo secret-x", Hosts: []string{"127.0.0.1"}}}}
 	if err := c.Check(); err == nil || !strings.Contains(err.Error(), "AllowExec") {
@@ -175,6 +287,8 @@ func TestCheckTellsEveryFault(t *testing.T) {
 		"Upper":   {From: "env:X", Hosts: []string{"a.example"}},
 		"odd":     {From: "vault:x", Hosts: []string{"a.example", "*.b.example", "c.example:99999x"}},
 		"near":    {From: "file:relative", Hosts: []string{"user@a.example"}},
+		"double":  {From: "env:X", Source: func(context.Context) (string, error) { return "", nil }, Hosts: []string{"a.example"}},
+		"none":    {Hosts: []string{"a.example"}},
 	}}.Check()
 	if err == nil {
 		t.Fatal("no fault")
@@ -182,7 +296,7 @@ func TestCheckTellsEveryFault(t *testing.T) {
 	for _, want := range []string{
 		"no source of a catalog", `credential "nowhere": no hosts`, `credential "Upper": a name is`, `credential "odd": want env:`,
 		`"*.b.example" is no host`, `"c.example:99999x" is no host`, `credential "near": want env:`, `"user@a.example" is no host`,
-		`credential "lonely": want env:`, `allowed hosts: "https://a.example/path" is no host`,
+		`credential "lonely": want env:`, `credential "double": has From and Source`, `credential "none": want env:`, `allowed hosts: "https://a.example/path" is no host`,
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("no %q in\n%v", want, err)

@@ -45,6 +45,8 @@ func (s *siege) Attempt(clientlib.AttemptInfo) {
 	}
 }
 
+func (*siege) Call(clientlib.CallInfo) {}
+
 func (s *siege) Event(clientlib.Event) {}
 
 // siegeCatalog has endpoints e0 to e5, of which some are gone, three workloads, of which one may

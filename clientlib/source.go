@@ -1,13 +1,12 @@
 package clientlib
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -18,7 +17,10 @@ import (
 const (
 	maxSecret   = 64 << 10
 	execTimeout = 10 * time.Second
-	execKept    = 5 * time.Minute // how long a command's answer is used
+	execKept    = 5 * time.Minute  // how long a command's answer is used that does not say
+	execBefore  = 30 * time.Second // of the end that it does say another is asked for
+	execPause   = time.Second      // between a failure and the next run
+	fileSettles = 2 * time.Second  // after a change: the next may bear the same time
 )
 
 // source is where one secret comes from.
@@ -26,9 +28,13 @@ type source interface {
 	read(ctx context.Context) (string, error)
 }
 
-func newSource(from string, allowExec bool) (source, error) {
-	kind, rest, _ := strings.Cut(from, ":")
+func newSource(c Credential, allowExec bool) (source, error) {
+	kind, rest, _ := strings.Cut(c.From, ":")
 	switch {
+	case c.From != "" && c.Source != nil:
+		return nil, errors.New("has From and Source")
+	case c.Source != nil:
+		return &hook{c.Source, newTurn()}, nil
 	case rest == "":
 	case kind == "env":
 		return variable(rest), nil
@@ -37,7 +43,7 @@ func newSource(from string, allowExec bool) (source, error) {
 	case kind == "exec" && !allowExec:
 		return nil, errors.New("comes from a command, which AllowExec does not allow")
 	case kind == "exec" && filepath.IsAbs(rest):
-		return newCommand(strings.Fields(rest)), nil
+		return &command{arguments: strings.Fields(rest), turn: newTurn()}, nil
 	}
 	return nil, errors.New("want env:VARIABLE, file:/path or exec:/path argument…")
 }
@@ -45,7 +51,7 @@ func newSource(from string, allowExec bool) (source, error) {
 // variable is a variable of the environment.
 type variable string
 
-func (v variable) read(context.Context) (string, error) { return clean([]byte(os.Getenv(string(v)))) }
+func (v variable) read(context.Context) (string, error) { return clean(os.Getenv(string(v))) }
 
 // errFile names no path: errors go to the observer, and into answers.
 var errFile = errors.New("its file cannot be read")
@@ -54,31 +60,37 @@ var errFile = errors.New("its file cannot be read")
 type file struct {
 	path string
 
-	mu    sync.Mutex // guards what follows
-	seen  time.Time
-	size  int64
-	value string
+	mu      sync.Mutex // guards what follows
+	seen    fs.FileInfo
+	settled bool // a change since then shows in what was seen
+	value   string
 }
 
 func (f *file) read(context.Context) (string, error) {
 	info, err := os.Stat(f.path)
-	if err != nil {
+	if err != nil || !info.Mode().IsRegular() { // a pipe would be waited for
 		return "", errFile
 	}
-	f.mu.Lock()
-	value, fresh := f.value, f.value != "" && info.ModTime().Equal(f.seen) && info.Size() == f.size
-	f.mu.Unlock()
-	if fresh {
+	if value, ok := f.known(info); ok {
 		return value, nil
 	}
-	value, err = readSecret(f.path)
+	settled := time.Since(info.ModTime()) > fileSettles
+	value, err := readSecret(f.path)
 	if err != nil {
 		return "", err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.value, f.seen, f.size = value, info.ModTime(), info.Size()
+	f.value, f.seen, f.settled = value, info, settled
 	return value, nil
+}
+
+// known is what was read when the file looked like that.
+func (f *file) known(info fs.FileInfo) (string, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	same := f.settled && f.seen.ModTime().Equal(info.ModTime()) && f.seen.Size() == info.Size() && os.SameFile(f.seen, info)
+	return f.value, same
 }
 
 func readSecret(path string) (string, error) {
@@ -91,75 +103,59 @@ func readSecret(path string) (string, error) {
 	if err != nil {
 		return "", errFile
 	}
-	return clean(b)
+	return clean(string(b))
 }
 
-// command is run again when its answer is old, by one caller at a time: the others wait
-// for its answer, or for their own end.
-type command struct {
-	arguments []string
-	turn      chan struct{} // holds one token; who has it may touch what follows
-	until     time.Time
-	value     string
-}
+// turn is one caller's at a time.
+type turn chan struct{}
 
-func newCommand(arguments []string) *command {
-	c := &command{arguments: arguments, turn: make(chan struct{}, 1)}
-	c.turn <- struct{}{}
-	return c
-}
+func newTurn() turn { return make(turn, 1) }
 
-func (c *command) read(ctx context.Context) (string, error) {
+// take waits for the turn, or for the end of ctx.
+func (t turn) take(ctx context.Context) error {
 	select {
-	case <-c.turn:
+	case t <- struct{}{}:
+		return nil
 	case <-ctx.Done():
-		return "", context.Cause(ctx)
+		return context.Cause(ctx)
 	}
-	defer func() { c.turn <- struct{}{} }()
-	if time.Now().Before(c.until) {
-		return c.value, nil
-	}
-	value, err := c.run(ctx)
-	if err != nil {
+}
+
+func (t turn) end() { <-t }
+
+// hook is the application's own source. What it says of itself may quote the secret.
+type hook struct {
+	ask  func(ctx context.Context) (string, error)
+	turn turn
+}
+
+func (h *hook) read(ctx context.Context) (value string, err error) {
+	if err := h.turn.take(ctx); err != nil {
 		return "", err
 	}
-	c.value, c.until = value, time.Now().Add(execKept)
-	return value, nil
-}
-
-func (c *command) run(ctx context.Context) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, execTimeout)
-	defer cancel()
-	run := exec.CommandContext(ctx, c.arguments[0], c.arguments[1:]...)
-	run.WaitDelay = time.Second
-	var out bytes.Buffer
-	run.Stdout = &bounded{&out, maxSecret + 1}
-	if err := run.Run(); err != nil {
-		return "", fmt.Errorf("its command: %w", err)
+	defer h.turn.end()
+	defer func() {
+		if recover() != nil {
+			value, err = "", errors.New("its source panicked")
+		}
+	}()
+	value, err = h.ask(ctx)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return "", context.Cause(ctx)
+	case err != nil:
+		return "", errors.New("its source failed")
 	}
-	return clean(out.Bytes())
-}
-
-// bounded keeps the first bytes and lets the rest go.
-type bounded struct {
-	to   *bytes.Buffer
-	left int
-}
-
-func (b *bounded) Write(p []byte) (int, error) {
-	kept := p[:min(len(p), b.left)]
-	b.left -= len(kept)
-	b.to.Write(kept)
-	return len(p), nil
+	return clean(value)
 }
 
 // clean is the secret in what was read. No error of it quotes what was read.
-func clean(b []byte) (string, error) {
-	value := strings.TrimSpace(string(b))
+func clean(text string) (string, error) {
+	value := strings.TrimSpace(text)
 	switch {
 	case value == "":
 		return "", errors.New("is empty")
-	case len(b) > maxSecret:
+	case len(text) > maxSecret:
 		return "", fmt.Errorf("is above %d bytes", maxSecret)
 	case strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r > '~' }):
 		return "", errors.New("is not one line of printable characters")

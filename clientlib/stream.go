@@ -14,11 +14,14 @@ import (
 // StreamError says that a stream broke after content had reached the caller: what came
 // until then is not the whole answer.
 type StreamError struct {
-	Endpoint string
-	Events   int   // with content, passed on
-	Bytes    int64 // passed on
-	Outcome  Outcome
-	Err      error
+	Endpoint    string
+	Events      int   // with content, passed on
+	Bytes       int64 // passed on
+	Usage       Usage // so far
+	Estimated   bool  // the usage is not the endpoint's word
+	Restartable bool  // no part of a tool's call was passed on: asking anew repeats no action
+	Outcome     Outcome
+	Err         error
 }
 
 func (e *StreamError) Error() string {
@@ -30,10 +33,14 @@ func (e *StreamError) Unwrap() error { return e.Err }
 
 // What is wrong with streams that end.
 var (
-	errNoEnd   = errors.New("the stream ended without [DONE]")
-	errNothing = errors.New("the stream said nothing before [DONE]")
-	errFailed  = errors.New("the endpoint said so")
+	errNoEnd     = errors.New("the stream ended without its end mark")
+	errNothing   = errors.New("the stream said nothing before its end mark")
+	errFailed    = errors.New("the endpoint said so")
+	errMalformed = fmt.Errorf("more than %d malformed events", maxMalformed)
 )
+
+// maxMalformed is how many events a good stream may have that cannot be read.
+const maxMalformed = 16
 
 // opening is a stream of which the caller has seen nothing yet: its endpoint can still be
 // changed.
@@ -47,48 +54,55 @@ type opening struct {
 
 // stream reads a streamed answer until its first content and gives what follows live. An
 // answer that ends before has settled the attempt; it is final if that was a success.
-func (x *exchange) stream(answer *http.Response) (_ *http.Response, live, final bool) {
+func (x *exchange) stream(answer *http.Response) (_ *http.Response, final bool) {
+	source := answer.Body
 	defer func() {
-		if !live {
-			answer.Body.Close()
+		if !x.visit.live {
+			source.Close()
 		}
 	}()
+	x.streaming, x.stall = true, true
 	o := &opening{
-		liveBody: &liveBody{exchange: x, source: answer.Body, events: dialect.NewStream(answer.Body)},
-		answer:   answer, whole: x.transport.client.view.Load().terms.whole[x.call.workload],
+		liveBody: &liveBody{exchange: x, source: source, events: *x.address.dialect.Stream(x.visit.ask.API, source)},
+		answer:   answer, whole: x.client.view.Load().terms.whole[x.call.workload],
 	}
 	for {
 		e, err := o.next()
 		if err != nil {
-			return x.broken(err), false, false
+			return o.broken(err), false
 		}
-		o.held.Write(o.count(e))
+		o.held.Write(o.count(&e))
 		if e.Kind == dialect.Failed {
-			return o.refused(e), false, false
+			return o.refused(&e), false
 		}
 		if e.Kind == dialect.Done && o.empty() {
-			return x.broken(errNothing), false, false
+			return o.broken(errNothing), false
 		}
 		if e.Kind == dialect.Done {
-			whole, served := o.complete()
-			return whole, false, served
+			return o.complete()
 		}
-		o.progress(e)
+		o.progress(&e)
 		if err := context.Cause(x.watch.ctx); err != nil { // the limit of the first token passed as it came
-			return x.broken(err), false, false
+			return o.broken(err), false
 		}
 		if o.began && !o.whole {
-			x.attempt.Content()
-			return o.open(answer, o.held.Bytes()), true, true
+			Attempt{&x.flight}.Content()
+			return o.open(answer, o.held.Bytes()), true
 		}
 	}
+}
+
+// broken settles a stream that broke before the caller saw anything of it, with what it cost.
+func (o *opening) broken(err error) *http.Response {
+	x := o.exchange
+	return x.broken(o.judged(x.blame(err)))
 }
 
 // next is the next event, if it still fits.
 func (o *opening) next() (dialect.Event, error) {
 	most := int64(dialect.MaxEvent)
 	if o.whole {
-		most = o.exchange.transport.config.MaxAnswer
+		most = o.exchange.visit.transport.config.MaxAnswer
 	}
 	e, err := o.events.Next()
 	switch {
@@ -96,13 +110,15 @@ func (o *opening) next() (dialect.Event, error) {
 		err = errNoEnd
 	case err == nil && int64(o.held.Len()) > most:
 		err = fmt.Errorf("more than %d bytes before anything was passed on", most)
+	case o.tally.malformed > maxMalformed:
+		err = errMalformed
 	}
 	return e, err
 }
 
 // progress marks the first content; of a stream that is held, what follows bounds stalls.
-func (o *opening) progress(e dialect.Event) {
-	a := o.exchange.attempt
+func (o *opening) progress(e *dialect.Event) {
+	a := Attempt{&o.exchange.flight}
 	switch {
 	case e.Generated && !o.began:
 		o.began = true
@@ -114,18 +130,20 @@ func (o *opening) progress(e dialect.Event) {
 
 // complete settles a stream that came to its end, and gives it in one piece.
 func (o *opening) complete() (_ *http.Response, final bool) {
-	outcome := o.exchange.settle(o.outcome(Served))
+	x, body := o.exchange, o.held.Bytes()
+	o.identify()
+	outcome := x.settle(x.valid(o.judged(o.good()), body))
 	o.end(io.EOF)
 	o.drain()
-	return o.exchange.answer(o.answer, outcome, o.held.Bytes()), outcome.Kind == Served
+	return x.answer(o.answer, outcome, body), outcome.Kind == Served
 }
 
 // refused settles a stream whose error came before the caller saw anything of it: the
 // same as if the status had said so.
-func (o *opening) refused(e dialect.Event) *http.Response {
-	outcome := o.exchange.settle(o.judged(e.Outcome))
-	h := o.answer.Header.Clone()
-	h.Set("Content-Type", "application/json")
-	h.Set(EndpointHeader, o.exchange.attempt.f.endpoint.Name)
-	return response(o.exchange.caller, outcome.Status, h, []byte(o.exchange.secret.hide(string(e.Data))))
+func (o *opening) refused(e *dialect.Event) *http.Response {
+	x := o.exchange
+	outcome := x.settle(o.judged(e.Outcome))
+	o.answer.Header.Set("Content-Type", "application/json")
+	x.sign(o.answer.Header)
+	return complete(o.answer, x.visit.caller, outcome.Status, []byte(x.secret.hide(string(e.Data))))
 }

@@ -84,7 +84,10 @@ func (c *Client) advance(ctx context.Context, call *call) (route.Step, error) {
 			return s, nil
 		}
 	}
-	return c.wait(ctx, call)
+	began := c.clock.now()
+	s, err := c.wait(ctx, call)
+	call.waited += c.clock.now() - began
+	return s, err
 }
 
 // saturated is the shed that waiting may end, or nil.

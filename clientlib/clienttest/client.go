@@ -66,6 +66,12 @@ func (s *seen) Attempt(a clientlib.AttemptInfo) {
 	}
 }
 
+func (s *seen) Call(c clientlib.CallInfo) {
+	if s.next != nil {
+		s.next.Call(c)
+	}
+}
+
 func (s *seen) Event(e clientlib.Event) {
 	if s.next != nil {
 		s.next.Event(e)

@@ -117,6 +117,8 @@ func (a *caller) Attempt(i clientlib.AttemptInfo) {
 	a.state.Endpoints[i.Endpoint]++
 }
 
+func (*caller) Call(clientlib.CallInfo) {}
+
 func (a *caller) Event(clientlib.Event) {}
 
 func (a *caller) call(ctx context.Context, workload string) {
