@@ -30,6 +30,14 @@ check: fmt-check vet lint test ## Format, vet, lint, layers and tests: what must
 e2e: ## Run the end-to-end tests with real processes
 	$(GO) test -count=1 -timeout 10m -tags e2e ./test/e2e/...
 
+.PHONY: e2e-sdk
+e2e-sdk: ## Run the official SDKs, unmodified but for their http.Client
+	cd test/sdk && $(GO) vet ./... && $(GO) test -count=1 -timeout 60s ./...
+
+.PHONY: faults
+faults: ## Run sixteen faults of an endpoint against sending, and a storm of calls that must leave nothing (half a minute)
+	cd test/faults && $(GO) test -count=1 -args -long
+
 .PHONY: vectors
 vectors: ## Run the vectors without and with fused instructions, and compute them a second time, in Python
 	GOAMD64=v1 $(GO) test -count=1 -run 'Stories|Vectors' ./clientlib/route/...

@@ -26,7 +26,7 @@ On a terminal a table shows how requests are shared until you interrupt it. The 
 may be sent, and count violations. With -json one object at the end says what was measured.
 
 A fault is NAME=KIND[:HOW][@FROM[-TO]], its times counted from the first request: fail (500 at once), slow (the first token
-1.5s late, or :x4, :2s), hang (never answers), throttle (429).`,
+1.5s late, or :x4, :2s), hang (never answers), throttle (429), and more: an unknown kind is answered with their names.`,
 		Example: `  pointsman dev
   pointsman dev -duration 30s -fault 'gpu-b=fail@8s-18s' -json
   pointsman dev -trace azure_llm_2023_conv.csv.gz -speed 20`,

@@ -21,100 +21,10 @@ const (
 // An answer's text is this, again and again: a word a token.
 var words = strings.Fields("the ferry leaves at nine from pier four and comes back before dark")
 
-// answer is one request being answered.
-type answer struct {
-	endpoint *Endpoint
-	request  *chatRequest
-	output   int64 // tokens to generate
-	limited  bool  // by the caller's limit
-	fault    Fault
-}
+// Text is what an answer of so many tokens says.
+func Text(tokens int) string { return text(0, int64(tokens)) }
 
-// write waits as long as a model would, and sends the answer whole or as a stream.
-func (a *answer) write(ctx context.Context, w http.ResponseWriter) error {
-	c := &a.endpoint.config
-	ttft := a.endpoint.paced(c.TTFT.Base + time.Duration(a.request.input())*c.TTFT.PerInputToken)
-	if err := pause(ctx, a.fault.late(ttft)); err != nil {
-		return err
-	}
-	if a.request.Stream {
-		return a.stream(ctx, w)
-	}
-	return a.whole(ctx, w)
-}
-
-func (a *answer) whole(ctx context.Context, w http.ResponseWriter) error {
-	if err := pause(ctx, a.endpoint.paced(time.Duration(a.output-1)*a.endpoint.config.TPOT)); err != nil {
-		return err
-	}
-	body, err := json.Marshal(a.envelope("chat.completion", []choice{{
-		Message: &delta{Role: "assistant", Content: text(0, a.output)}, FinishReason: a.finish(),
-	}}, a.usage()))
-	if err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
-	if a.fault.Kind == Cut {
-		_, err = w.Write(body[:len(body)/2])
-		return errors.Join(errCut, err, http.NewResponseController(w).Flush())
-	}
-	_, err = w.Write(body)
-	return err
-}
-
-func (a *answer) stream(ctx context.Context, w http.ResponseWriter) error {
-	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
-	s := &sse{w: w, flush: http.NewResponseController(w).Flush}
-	s.send(a.chunk(choice{Delta: &delta{Role: "assistant", Content: new(string)}}))
-	if err := a.tokens(ctx, s); err != nil {
-		return err
-	}
-	s.send(a.chunk(choice{Delta: &delta{}, FinishReason: a.finish()}))
-	if a.request.StreamOptions.IncludeUsage {
-		s.send(a.envelope("chat.completion.chunk", []choice{}, a.usage()))
-	}
-	s.line("[DONE]")
-	return s.err
-}
-
-// tokens sends the text at the endpoint's pace: the first token alone, then some a chunk.
-func (a *answer) tokens(ctx context.Context, s *sse) error {
-	end := a.output
-	if a.fault.Kind == Cut {
-		end = min(end, int64(orDefault(a.fault.Tokens, defaultTokens)))
-	}
-	tpot := a.endpoint.config.TPOT
-	step := a.endpoint.config.share()
-	for from, to := int64(0), min(1, end); from < end && s.err == nil; from, to = to, min(to+step, end) {
-		if from > 0 {
-			if err := pause(ctx, a.endpoint.paced(time.Duration(to-from)*tpot)); err != nil {
-				return err
-			}
-		}
-		s.send(a.chunk(choice{Delta: &delta{Content: text(from, to)}}))
-	}
-	if s.err == nil && a.fault.Kind == Cut {
-		return errCut
-	}
-	return s.err
-}
-
-// share is how many tokens share a chunk.
-func (c *Config) share() int64 {
-	apart := time.Duration(float64(c.TPOT) / c.Speed)
-	return max(1, int64(chunkEvery/max(apart, chunkEvery/chunkMax)))
-}
-
-func (a *answer) finish() *string {
-	reason := "stop"
-	if a.limited {
-		reason = "length"
-	}
-	return &reason
-}
-
-func text(from, to int64) *string {
+func text(from, to int64) string {
 	var b strings.Builder
 	for i := from; i < to; i++ {
 		if i > 0 {
@@ -122,52 +32,147 @@ func text(from, to int64) *string {
 		}
 		b.WriteString(words[i%int64(len(words))])
 	}
-	text := b.String()
-	return &text
+	return b.String()
 }
 
-// completion is the answer, or a chunk of it.
-type completion struct {
-	ID      string   `json:"id"`
-	Object  string   `json:"object"`
-	Created int64    `json:"created"`
-	Model   string   `json:"model"`
-	Choices []choice `json:"choices"`
-	Usage   *usage   `json:"usage"`
+// ending is why an answer ends.
+type ending uint8
+
+const (
+	stopped  ending = iota
+	limited         // by the caller's limit
+	filtered        // by a content filter
+)
+
+// answer is one request being answered.
+type answer struct {
+	*exchange
+	output  int64 // tokens to generate
+	ending  ending
+	steps   int   // events numbered so far, where the API numbers them
+	begun   bool  // it counts
+	counted int64 // tokens
 }
 
-type choice struct {
-	Index        int     `json:"index"`
-	Delta        *delta  `json:"delta,omitempty"`
-	Message      *delta  `json:"message,omitempty"`
-	FinishReason *string `json:"finish_reason"`
-}
-
-type delta struct {
-	Role    string  `json:"role,omitempty"`
-	Content *string `json:"content,omitempty"`
-}
-
-type usage struct {
-	PromptTokens     int64 `json:"prompt_tokens"`
-	CompletionTokens int64 `json:"completion_tokens"`
-	TotalTokens      int64 `json:"total_tokens"`
-}
-
-func (a *answer) usage() *usage {
-	input := a.request.input()
-	return &usage{PromptTokens: input, CompletionTokens: a.output, TotalTokens: input + a.output}
-}
-
-func (a *answer) chunk(c choice) completion {
-	return a.envelope("chat.completion.chunk", []choice{c}, nil)
-}
-
-func (a *answer) envelope(object string, choices []choice, u *usage) completion {
-	return completion{
-		ID: fmt.Sprintf("chatcmpl-%s", a.endpoint.config.Name), Object: object, Created: time.Now().Unix(),
-		Model: a.request.Model, Choices: choices, Usage: u,
+// write waits as long as a model would, and sends the answer whole or as a stream.
+func (a *answer) write(ctx context.Context) error {
+	c := &a.endpoint.config
+	ttft := a.endpoint.paced(c.TTFT.Base + time.Duration(a.request.input())*c.TTFT.PerInputToken)
+	if err := pause(ctx, a.fault.late(ttft)); err != nil {
+		return err
 	}
+	if a.request.Stream {
+		return a.stream(ctx)
+	}
+	return a.whole(ctx)
+}
+
+func (a *answer) whole(ctx context.Context) error {
+	if err := pause(ctx, a.fault.pause()+a.endpoint.paced(time.Duration(a.output-1)*a.endpoint.config.TPOT)); err != nil {
+		return err
+	}
+	body, err := json.Marshal(a.way.format.whole(a))
+	if err != nil {
+		return err
+	}
+	sent := body
+	switch a.fault.Kind {
+	case Cut:
+		sent = body[:len(body)/2]
+	case Malformed:
+		body = body[:len(body)/2]
+		sent = body
+	default:
+		a.generated(a.output)
+	}
+	a.w.Header().Set("Content-Type", "application/json")
+	a.w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	if _, err = a.w.Write(sent); a.fault.Kind == Cut {
+		return errors.Join(errCut, err, http.NewResponseController(a.w).Flush())
+	}
+	return err
+}
+
+func (a *answer) stream(ctx context.Context) error {
+	a.w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+	s := &sse{w: a.w, flush: http.NewResponseController(a.w).Flush}
+	s.send(a.way.format.begin(a)...)
+	if tells := a.way.format.tells; tells > 0 && !a.endpoint.config.NoUsage {
+		a.generated(tells)
+	}
+	if err := a.tokens(ctx, s); err != nil {
+		return err
+	}
+	end := a.way.format.end(a)
+	if a.fault.Kind == Unended && len(end) > 0 {
+		s.send(end[:len(end)-1]...)
+		return errors.Join(errUnended, s.err)
+	}
+	s.send(end...)
+	return s.err
+}
+
+// tokens sends the text at the endpoint's pace: the first token alone, then some a chunk.
+func (a *answer) tokens(ctx context.Context, s *sse) error {
+	step, breaks := int64(1), a.fault.breaks(a.output)
+	for from, to := int64(0), int64(0); s.err == nil; from = to {
+		if from == breaks {
+			if err := a.disturb(ctx, s); err != nil {
+				return err
+			}
+		}
+		if from == a.output {
+			break
+		}
+		if to = min(from+step, a.output); from < breaks {
+			to = min(to, breaks)
+		}
+		if from > 0 {
+			if err := pause(ctx, a.endpoint.paced(time.Duration(to-from)*a.endpoint.config.TPOT)); err != nil {
+				return err
+			}
+		}
+		a.send(s, from, to)
+		step = a.endpoint.config.share()
+	}
+	return s.err
+}
+
+// disturb does to a stream what its fault does once so many tokens have been sent.
+func (a *answer) disturb(ctx context.Context, s *sse) error {
+	switch a.fault.Kind {
+	case Cut:
+		return errors.Join(errCut, s.err)
+	case Unended:
+		return errors.Join(errUnended, s.err)
+	case Malformed:
+		s.send(event{data: `{"choices":[{"delta":{"content":`})
+	}
+	return pause(ctx, a.fault.pause())
+}
+
+func (a *answer) send(s *sse, from, to int64) {
+	s.send(a.way.format.piece(a, text(from, to)))
+	a.generated(to)
+}
+
+// generated counts the answer's tokens up to so many; with the first of them the prompt's.
+func (a *answer) generated(to int64) {
+	a.endpoint.mu.Lock()
+	defer a.endpoint.mu.Unlock()
+	c := &a.endpoint.counts
+	if !a.begun {
+		a.begun = true
+		c.Input += a.request.input()
+	}
+	c.Output += max(to-a.counted, 0)
+	a.counted = max(to, a.counted)
+}
+
+// share is how many tokens share a chunk.
+func (c *Config) share() int64 {
+	apart := time.Duration(float64(c.TPOT) / c.Speed)
+	return max(1, int64(chunkEvery/max(apart, chunkEvery/chunkMax)))
 }
 
 // sse writes events until the first error, which it keeps.
@@ -177,54 +182,30 @@ type sse struct {
 	err   error
 }
 
-func (s *sse) send(c completion) {
-	data, err := json.Marshal(c)
+func (s *sse) send(events ...event) {
+	for _, e := range events {
+		if s.err == nil {
+			s.err = s.write(e)
+		}
+	}
 	if s.err == nil {
-		s.err = err
-	}
-	s.line(string(data))
-}
-
-func (s *sse) line(data string) {
-	if s.err != nil {
-		return
-	}
-	if _, s.err = fmt.Fprintf(s.w, "data: %s\n\n", data); s.err == nil {
 		s.err = s.flush()
 	}
 }
 
-// problem is an error answer in OpenAI's shape.
-type problem struct {
-	status              int
-	kind, code, message string
-}
-
-func (p problem) write(w http.ResponseWriter) {
-	var code any
-	if p.code != "" {
-		code = p.code
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(p.status)
-	_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]any{
-		"message": p.message, "type": p.kind, "param": nil, "code": code,
-	}})
-}
-
-// refusal is what a real endpoint would answer to the first violation it can see; a header is none of them.
-func refusal(violations []Violation) problem {
-	for _, v := range violations {
-		switch v.Reason {
-		case "key":
-			return problem{http.StatusUnauthorized, "invalid_request_error", "invalid_api_key", "Incorrect API key provided."}
-		case "model":
-			return problem{http.StatusNotFound, "invalid_request_error", "model_not_found", "The model does not exist: " + v.Detail}
-		case "context_window":
-			return problem{http.StatusBadRequest, "invalid_request_error", "context_length_exceeded", "This model's maximum context length is exceeded: " + v.Detail}
-		case "capability", "max_output":
-			return problem{http.StatusBadRequest, "invalid_request_error", "unsupported_parameter", v.Detail}
+func (s *sse) write(e event) error {
+	data, isText := e.data.(string)
+	if !isText {
+		b, err := json.Marshal(e.data)
+		if err != nil {
+			return err
 		}
+		data = string(b)
 	}
-	return problem{}
+	name := ""
+	if e.name != "" {
+		name = "event: " + e.name + "\n"
+	}
+	_, err := fmt.Fprintf(s.w, "%sdata: %s\n\n", name, data)
+	return err
 }

@@ -1,7 +1,7 @@
-// Package fake serves OpenAI-compatible chat endpoints over real HTTP that are slow, limited or broken
-// on command. An endpoint checks for itself what it may be sent and counts what it should never have
-// seen, so that no router has to be believed. Demonstrations and tests call it; it knows nothing of
-// Pointsman but the header prefix that must never reach it.
+// Package fake serves the APIs of models, as OpenAI, Azure and Anthropic have them, over real HTTP from endpoints
+// that are slow, limited or broken on command. An endpoint checks for itself what it may be sent and counts what it
+// should never have seen, so that no router has to be believed. Demonstrations and tests call it; it knows nothing
+// of Pointsman but the header prefix that must never reach it.
 package fake
 
 import (
@@ -27,7 +27,7 @@ const (
 type Config struct {
 	Name          string
 	Models        []string // wire models it serves; none: any
-	Key           string   // the bearer token it demands; "": none
+	Key           string   // that it demands where its API wants it; "": none
 	Capabilities  []string // stream, tools, vision, json_schema; nil: all
 	ContextWindow int64    // tokens, input and output together; 0: 128,000
 	MaxOutput     int64    // tokens; 0: 16,384
@@ -36,6 +36,8 @@ type Config struct {
 	Slots         int     // requests served at once; 0: 256
 	Queue         int     // requests that may wait for a slot, beyond which it answers 503; 0: 4,096
 	Speed         float64 // divides TTFT and TPOT; 0: 1
+	NoUsage       bool    // answers do not tell how many tokens they cost
+	Limits        Limits
 	Faults        []Fault
 	OnRequest     func(Arrival) // called from many goroutines at once, before anything is answered; must not block
 	Listener      net.Listener  // nil: a free port of 127.0.0.1
@@ -134,7 +136,7 @@ func New(config Config) (*Endpoint, error) {
 	e.slots = make(chan struct{}, e.config.Slots)
 	e.faults = slices.Clone(config.Faults)
 	e.quit, e.cancel = context.WithCancel(context.Background())
-	e.server = &http.Server{Handler: e.handler(), BaseContext: func(net.Listener) context.Context { return e.quit }}
+	e.server = &http.Server{Handler: e.handler(), ConnState: e.state, BaseContext: func(net.Listener) context.Context { return e.quit }}
 	go func() {
 		defer close(e.served)
 		_ = e.server.Serve(listener) // ends with ErrServerClosed, at Close
@@ -148,8 +150,14 @@ func (e *Endpoint) Name() string { return e.config.Name }
 // Addr is its host and port.
 func (e *Endpoint) Addr() string { return e.listener.Addr().String() }
 
-// URL is the base URL that chat/completions is appended to.
+// URL is the base URL that OpenAI's paths, or Anthropic's, are appended to.
 func (e *Endpoint) URL() string { return "http://" + e.Addr() + "/v1" }
+
+// AzureURL is the base URL of what Azure would serve.
+func (e *Endpoint) AzureURL() string { return "http://" + e.Addr() }
+
+// PlainURL is below which bodies mean nothing.
+func (e *Endpoint) PlainURL() string { return "http://" + e.Addr() + "/plain" }
 
 // Close cuts every connection and returns when no request is being served any more.
 func (e *Endpoint) Close() error {

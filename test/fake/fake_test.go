@@ -17,7 +17,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
-	"google.golang.org/grpc/test/bufconn"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -27,8 +26,8 @@ const hello = `{"model":"m","messages":[{"role":"user","content":"where does the
 func start(t *testing.T, c Config) (*Endpoint, *http.Client) {
 	t.Helper()
 	transport := &http.Transport{}
-	if l, ok := c.Listener.(*bufconn.Listener); ok {
-		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) { return l.DialContext(ctx) }
+	if l, ok := c.Listener.(*Memory); ok {
+		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) { return l.Dial(ctx) }
 	}
 	e, err := New(c)
 	if err != nil {
@@ -73,14 +72,14 @@ func TestAWholeAnswerHasTextAndUsage(t *testing.T) {
 	}
 	text, finish := "the ferry leaves", "length"
 	want := completion{
-		ID: "chatcmpl-a", Object: "chat.completion", Created: got.Created, Model: "m",
+		ID: "chatcmpl-a-1", Object: "chat.completion", Created: got.Created, Model: "m",
 		Choices: []choice{{Message: &delta{Role: "assistant", Content: &text}, FinishReason: &finish}},
 		Usage:   &usage{PromptTokens: 6, CompletionTokens: 3, TotalTokens: 9},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(Counts{Requests: 1, Answered: 1}, e.Counts()); diff != "" {
+	if diff := cmp.Diff(Counts{Requests: 1, Connections: 1, Answered: 1, Input: 6, Output: 3}, e.Counts()); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -118,14 +117,15 @@ func events(t *testing.T, body string) string {
 			continue
 		}
 		if err := json.Unmarshal([]byte(data), &c); err != nil {
-			t.Fatal(err)
+			short = append(short, "odd")
+			continue
 		}
-		short = append(short, event(c))
+		short = append(short, inShort(c))
 	}
 	return strings.Join(short, ", ")
 }
 
-func event(c completion) string {
+func inShort(c completion) string {
 	switch {
 	case c.Usage != nil:
 		return fmt.Sprintf("usage %d+%d", c.Usage.PromptTokens, c.Usage.CompletionTokens)
@@ -209,7 +209,7 @@ func TestHangLastsUntilTheCallerGoes(t *testing.T) {
 func bubble(t *testing.T, c Config, f func(t *testing.T, e *Endpoint, client *http.Client)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		c.Listener = bufconn.Listen(1 << 16)
+		c.Listener = NewMemory()
 		e, client := start(t, c)
 		f(t, e, client)
 	})

@@ -1,10 +1,7 @@
 package fake
 
 import (
-	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 )
 
@@ -12,16 +9,26 @@ import (
 type Kind uint8
 
 const (
-	Healthy  Kind = iota
-	Fail          // 500 at once
-	Slow          // the first token comes late: × Factor, and Delay later
-	Hang          // accepts, and never answers
-	Throttle      // 429 with Retry-After: Delay
-	Cut           // the answer breaks off after Tokens
-	Reset         // the connection is reset before a byte is answered
+	Healthy   Kind = iota
+	Fail           // 500 at once
+	Slow           // all comes late: the time to the first token × Factor, and Delay later
+	Hang           // accepts, and never answers
+	Throttle       // 429 with Retry-After: Delay
+	Cut            // the answer breaks off after Tokens
+	Reset          // the connection is reset before a byte is answered
+	Overload       // 503, with Retry-After if there is a Delay
+	Limit          // 429 that does not say for how long
+	Late           // a stream begins at once, its first token comes Delay later
+	Stall          // after Tokens nothing comes for Delay
+	Malformed      // after Tokens an event that is broken; a whole answer is half of one
+	Unended        // a stream ends cleanly without its end mark: after Tokens, or in place of the mark
+	TooLong        // the request is above the context window
+	Filter         // a content filter refuses the request, or ends the answer after Tokens
+	Refuse         // 400
 )
 
-var kindNames = [...]string{"healthy", "fail", "slow", "hang", "throttle", "cut", "reset"}
+var kindNames = [...]string{"healthy", "fail", "slow", "hang", "throttle", "cut", "reset", "overload", "limit", "late", "stall",
+	"malformed", "unended", "toolong", "filter", "refuse"}
 
 func (k Kind) String() string {
 	if int(k) < len(kindNames) {
@@ -34,15 +41,27 @@ const (
 	defaultFactor = 10
 	defaultRetry  = 5 * time.Second
 	defaultTokens = 4
+	defaultPause  = 30 * time.Second
 )
 
 // Fault is active for requests that arrive from From until To, counted from the start of the endpoint's timeline.
 type Fault struct {
 	Kind     Kind
 	From, To time.Duration // To 0: no end
+	Times    int           // so many requests meet it; 0: all
 	Factor   float64       // Slow; 0 with Delay 0: 10
-	Delay    time.Duration // Slow; Throttle's Retry-After, 0: 5 s
-	Tokens   int           // Cut; 0: 4
+	Delay    time.Duration // Slow; Throttle's and Overload's Retry-After, 0: 5 s and none; Late and Stall, 0: 30 s
+	Tokens   int           // Cut, Stall, Malformed, 0: 4; Unended, Filter
+}
+
+// Flapping is a fault that is there for a time and gone for as long, from the start of the timeline to its end.
+func Flapping(f Fault, every, end time.Duration) []Fault {
+	var all []Fault
+	for f.From = 0; f.From < end; f.From += 2 * every {
+		f.To = min(f.From+every, end)
+		all = append(all, f)
+	}
+	return all
 }
 
 // Active says whether a request meets the fault that arrives so long after the timeline's start.
@@ -56,8 +75,8 @@ func (f Fault) check() error {
 		return fmt.Errorf("fault %s: no such kind", f.Kind)
 	case f.From < 0 || f.To != 0 && f.To <= f.From:
 		return fmt.Errorf("fault %s: from %v to %v is no time", f.Kind, f.From, f.To)
-	case f.Factor < 0 || f.Delay < 0 || f.Tokens < 0:
-		return fmt.Errorf("fault %s: negative factor %v, delay %v or tokens %d", f.Kind, f.Factor, f.Delay, f.Tokens)
+	case f.Factor < 0 || f.Delay < 0 || f.Tokens < 0 || f.Times < 0:
+		return fmt.Errorf("fault %s: negative factor %v, delay %v, tokens %d or times %d", f.Kind, f.Factor, f.Delay, f.Tokens, f.Times)
 	}
 	return nil
 }
@@ -75,61 +94,25 @@ func (f Fault) late(d time.Duration) time.Duration {
 	return time.Duration(float64(d)*f.Factor) + f.Delay
 }
 
-// ParseFault reads NAME=KIND[:HOW][@FROM[-TO]], where HOW is x4 or 2s for slow, the Retry-After for throttle and a
-// number of tokens for cut: gpu-b=fail@8s-18s, gpu-a=slow:x4@10s, openai=throttle:20s.
-func ParseFault(text string) (endpoint string, f Fault, err error) {
-	name, rest, ok := strings.Cut(text, "=")
-	if !ok || name == "" {
-		return "", Fault{}, fmt.Errorf("fault %q: want ENDPOINT=KIND[:HOW][@FROM[-TO]], such as gpu-b=fail@8s-18s", text)
+// pause is for how long nothing comes in the midst of an answer.
+func (f Fault) pause() time.Duration {
+	if f.Kind == Late || f.Kind == Stall {
+		return orDefault(f.Delay, defaultPause)
 	}
-	act, when, timed := strings.Cut(rest, "@")
-	kind, how, _ := strings.Cut(act, ":")
-	errs := []error{f.parseKind(kind), f.parseHow(how)}
-	if timed {
-		errs = append(errs, f.parseTimes(when))
-	}
-	if err = errors.Join(errs...); err == nil {
-		err = f.check()
-	}
-	if err != nil {
-		return "", Fault{}, fmt.Errorf("fault %q: %w", text, err)
-	}
-	return name, f, nil
+	return 0
 }
 
-func (f *Fault) parseKind(text string) error {
-	for i, name := range kindNames[1:] {
-		if text == name {
-			f.Kind = Kind(i + 1)
-			return nil
+// breaks is after how many of an answer's tokens the fault acts; -1: it does not.
+func (f Fault) breaks(output int64) int64 {
+	switch f.Kind {
+	case Late:
+		return 0
+	case Cut, Stall, Malformed:
+		return min(output, int64(orDefault(f.Tokens, defaultTokens)))
+	case Unended:
+		if f.Tokens > 0 {
+			return min(output, int64(f.Tokens))
 		}
 	}
-	return fmt.Errorf("kind %q: want one of %s", text, strings.Join(kindNames[1:], ", "))
-}
-
-func (f *Fault) parseHow(text string) (err error) {
-	factor, isFactor := strings.CutPrefix(text, "x")
-	switch {
-	case text == "":
-		return nil
-	case f.Kind == Slow && isFactor:
-		f.Factor, err = strconv.ParseFloat(factor, 64)
-	case f.Kind == Slow || f.Kind == Throttle:
-		f.Delay, err = time.ParseDuration(text)
-	case f.Kind == Cut:
-		f.Tokens, err = strconv.Atoi(text)
-	default:
-		err = fmt.Errorf("%s takes no %q", f.Kind, text)
-	}
-	return err
-}
-
-func (f *Fault) parseTimes(text string) error {
-	from, to, _ := strings.Cut(text, "-")
-	var err, toErr error
-	f.From, err = time.ParseDuration(from)
-	if to != "" {
-		f.To, toErr = time.ParseDuration(to)
-	}
-	return errors.Join(err, toErr)
+	return -1
 }

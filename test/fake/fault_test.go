@@ -20,7 +20,7 @@ func TestFaultsOnCommand(t *testing.T) {
 		if err != nil || answer.StatusCode != 500 {
 			t.Fatal(answer, err)
 		}
-		if diff := cmp.Diff(Counts{Requests: 1, Faulted: 1}, e.Counts()); diff != "" {
+		if diff := cmp.Diff(Counts{Requests: 1, Connections: 1, Faulted: 1}, e.Counts()); diff != "" {
 			t.Error(diff)
 		}
 	})
@@ -70,6 +70,77 @@ func TestFaultsOnCommand(t *testing.T) {
 	})
 }
 
+func TestWhatStreamsSufferMidway(t *testing.T) {
+	for _, tc := range []struct {
+		fault Fault
+		want  string // in short, or what cannot be read
+		took  time.Duration
+	}{
+		{Fault{Kind: Late, Delay: 3 * time.Second}, `role, "the", " ferry", " leaves", length, [DONE]`, 3300 * time.Millisecond},
+		{Fault{Kind: Stall, Tokens: 2}, `role, "the", " ferry", " leaves", length, [DONE]`, 30300 * time.Millisecond},
+		{Fault{Kind: Malformed, Tokens: 1}, `role, "the", odd, " ferry", " leaves", length, [DONE]`, 300 * time.Millisecond},
+		{Fault{Kind: Unended}, `role, "the", " ferry", " leaves", length`, 300 * time.Millisecond},
+		{Fault{Kind: Unended, Tokens: 2}, `role, "the", " ferry"`, 200 * time.Millisecond},
+		{Fault{Kind: Filter, Tokens: 2}, `role, "the", " ferry", content_filter, [DONE]`, 200 * time.Millisecond},
+	} {
+		t.Run(tc.fault.Kind.String(), func(t *testing.T) {
+			config := Config{Name: "a", TTFT: Latency{Base: 100 * time.Millisecond}, TPOT: 100 * time.Millisecond, Faults: []Fault{tc.fault}}
+			bubble(t, config, func(t *testing.T, e *Endpoint, client *http.Client) {
+				began := time.Now()
+				_, body, err := post(t, e, client, hello+`,"stream":true,"max_tokens":3}`)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(tc.want, events(t, body)); diff != "" {
+					t.Error(diff)
+				}
+				if took := time.Since(began); took != tc.took {
+					t.Errorf("took %v, want %v", took, tc.took)
+				}
+			})
+		})
+	}
+}
+
+func TestALimitThatDoesNotSayForHowLong(t *testing.T) {
+	e, client := start(t, Config{Name: "a", Faults: []Fault{{Kind: Limit}}})
+	answer, _, err := post(t, e, client, hello+"}")
+	if err != nil || answer.StatusCode != 429 || answer.Header.Get("Retry-After") != "" {
+		t.Error(answer, err)
+	}
+}
+
+func TestAFaultIsMetSoOften(t *testing.T) {
+	e, client := start(t, Config{Name: "a", Faults: []Fault{{Kind: Fail, Times: 2}, {Kind: Refuse, Times: 1}}})
+	for i, want := range []int{500, 500, 400, 200} {
+		if answer, _, err := post(t, e, client, hello+"}"); err != nil || answer.StatusCode != want {
+			t.Errorf("request %d: %v, %v, want %d", i, answer, err, want)
+		}
+	}
+}
+
+func TestFlappingComesAndGoes(t *testing.T) {
+	want := []Fault{
+		{Kind: Fail, To: 2 * time.Second}, {Kind: Fail, From: 4 * time.Second, To: 6 * time.Second},
+		{Kind: Fail, From: 8 * time.Second, To: 9 * time.Second},
+	}
+	if diff := cmp.Diff(want, Flapping(Fault{Kind: Fail}, 2*time.Second, 9*time.Second)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAnswersNeedNotTellUsage(t *testing.T) {
+	e, client := start(t, Config{Name: "a", NoUsage: true})
+	for _, more := range []string{"}", `,"stream":true,"stream_options":{"include_usage":true}}`} {
+		if _, body, err := post(t, e, client, hello+more); err != nil || strings.Contains(body, "prompt_tokens") {
+			t.Errorf("%s, %v", body, err)
+		}
+	}
+	if c := e.Counts(); c.Input != 12 || c.Output != 2*defaultOutputCount {
+		t.Errorf("%+v", c)
+	}
+}
+
 func TestFaultsFollowTheTimeline(t *testing.T) {
 	config := Config{Name: "a", Faults: []Fault{{Kind: Fail, From: 8 * time.Second, To: 18 * time.Second}}}
 	bubble(t, config, func(t *testing.T, e *Endpoint, client *http.Client) {
@@ -101,6 +172,9 @@ func TestParseFault(t *testing.T) {
 		{"a=slow:2s@1s-", "a", Fault{Kind: Slow, Delay: 2 * time.Second, From: time.Second}},
 		{"a=throttle:20s", "a", Fault{Kind: Throttle, Delay: 20 * time.Second}},
 		{"a=cut:12", "a", Fault{Kind: Cut, Tokens: 12}},
+		{"a=late:20s", "a", Fault{Kind: Late, Delay: 20 * time.Second}},
+		{"a=unended:12", "a", Fault{Kind: Unended, Tokens: 12}},
+		{"a=refuse", "a", Fault{Kind: Refuse}},
 	} {
 		name, got, err := ParseFault(tc.text)
 		if err != nil || name != tc.name || got != tc.want {

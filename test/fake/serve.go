@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"net"
@@ -12,14 +13,27 @@ import (
 	"time"
 )
 
+// exchange is one request on its way.
+type exchange struct {
+	endpoint *Endpoint
+	way      *way
+	w        http.ResponseWriter
+	http     *http.Request
+	request  *request
+	id       string
+	fault    Fault
+}
+
 func (e *Endpoint) handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST /v1/chat/completions", func(w http.ResponseWriter, r *http.Request) {
-		if e.enter() {
-			defer e.handlers.Done()
-			e.chat(w, r)
-		}
-	})
+	for i := range ways {
+		mux.HandleFunc(ways[i].pattern, func(w http.ResponseWriter, r *http.Request) {
+			if e.enter() {
+				defer e.handlers.Done()
+				(&exchange{endpoint: e, way: &ways[i], w: w, http: r}).run()
+			}
+		})
+	}
 	return mux
 }
 
@@ -33,52 +47,112 @@ func (e *Endpoint) enter() bool {
 	return !e.closed
 }
 
-func (e *Endpoint) chat(w http.ResponseWriter, r *http.Request) {
-	var q chatRequest
-	body, parseErr := io.ReadAll(http.MaxBytesReader(w, r.Body, bodyMax)) // whole: net/http sees the caller leave only then
-	if parseErr == nil {
-		parseErr = json.Unmarshal(body, &q)
-	}
-	violations := e.violationsOf(r.Header, &q)
-	fault, now, since := e.arrive(violations)
-	output, cut := q.output()
+func (x *exchange) run() {
+	e := x.endpoint
+	parseErr := x.read()
+	violations := x.violationsOf()
+	arrived := e.arrive(violations)
+	x.fault, x.id = arrived.fault, fmt.Sprintf("%s-%d", e.config.Name, arrived.number)
+	x.w.Header().Set(x.way.customs.requestID, "req-"+x.id)
+	x.way.customs.limits(x.w.Header(), arrived.limits)
+	a := &answer{exchange: x}
+	a.output, a.ending = x.length()
 	if e.config.OnRequest != nil {
 		e.config.OnRequest(Arrival{
-			Endpoint: e.config.Name, Time: now, Since: since, Fault: fault.Kind, Model: q.Model,
-			Stream: q.Stream, Input: q.input(), Output: output, Header: r.Header,
+			Endpoint: e.config.Name, Time: arrived.at, Since: arrived.since, Fault: x.fault.Kind, Model: x.request.Model,
+			Stream: x.request.Stream, Input: x.request.input(), Output: a.output, Header: x.http.Header,
 		})
 	}
 	switch {
-	case e.broken(w, r, fault):
+	case x.broken():
 		e.count(func(c *Counts) *int { return &c.Faulted }, 1)
 	case parseErr != nil:
-		e.refuse(w, problem{http.StatusBadRequest, "invalid_request_error", "", parseErr.Error()})
+		x.refuse(problem{http.StatusBadRequest, "invalid_request_error", "", parseErr.Error()})
 	case refusal(violations).status != 0:
-		e.refuse(w, refusal(violations))
+		x.refuse(refusal(violations))
 	default:
-		e.serve(w, r, &answer{request: &q, output: output, limited: cut, fault: fault, endpoint: e})
+		x.serve(a)
 	}
 }
 
+// read takes the whole body: net/http sees the caller leave only then.
+func (x *exchange) read() error {
+	q := &request{}
+	x.request = q
+	var err error
+	if q.body, err = io.ReadAll(http.MaxBytesReader(x.w, x.http.Body, bodyMax)); err != nil {
+		return err
+	}
+	if x.way.format == &plain {
+		q.Stream = asksForStream(x.http)
+		return nil
+	}
+	err = json.Unmarshal(q.body, q)
+	if model := x.http.PathValue("model"); model != "" {
+		q.Model = model
+	}
+	return err
+}
+
+// length is how many tokens will be generated, and why no more.
+func (x *exchange) length() (int64, ending) {
+	if x.way.format == &embeddings {
+		x.request.Stream = false
+		return 0, stopped
+	}
+	output, end := x.request.output()
+	if most := int64(x.fault.Tokens); x.fault.Kind == Filter && most < output {
+		return most, filtered
+	}
+	return output, end
+}
+
 // broken answers, or does not, as the fault says, and reports whether the request is done with.
-func (e *Endpoint) broken(w http.ResponseWriter, r *http.Request, f Fault) bool {
+func (x *exchange) broken() bool {
+	f := x.fault
+	const invalid = "invalid_request_error"
 	switch f.Kind {
 	case Fail:
-		problem{http.StatusInternalServerError, "server_error", "", "The server had an error while processing your request."}.write(w)
+		x.fail(problem{http.StatusInternalServerError, "server_error", "", "The server had an error while processing your request."})
 	case Hang:
-		<-r.Context().Done()
+		<-x.http.Context().Done()
 	case Throttle:
-		wait := orDefault(f.Delay, defaultRetry)
-		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
-		w.Header().Set("Retry-After-Ms", strconv.FormatInt(wait.Milliseconds(), 10))
-		problem{http.StatusTooManyRequests, "requests", "rate_limit_exceeded", "Rate limit reached. Please try again in " + wait.String() + "."}.write(w)
+		x.retryAfter(orDefault(f.Delay, defaultRetry))
+		x.fail(problem{http.StatusTooManyRequests, "requests", "rate_limit_exceeded", "Rate limit reached."})
+	case Limit:
+		x.fail(problem{http.StatusTooManyRequests, "requests", "rate_limit_exceeded", "Rate limit reached."})
+	case Overload:
+		if f.Delay > 0 {
+			x.retryAfter(f.Delay)
+		}
+		x.overloaded()
 	case Reset:
-		reset(w)
+		reset(x.w)
+	case TooLong:
+		x.fail(problem{http.StatusBadRequest, invalid, "context_length_exceeded", "This model's maximum context length is exceeded."})
+	case Refuse:
+		x.fail(problem{http.StatusBadRequest, invalid, "unsupported_parameter", "This is not supported here."})
+	case Filter:
+		if f.Tokens > 0 || x.way.customs.politely {
+			return false
+		}
+		x.fail(problem{http.StatusBadRequest, invalid, "content_policy_violation", "The request was rejected by the usage policy."})
 	default:
 		return false
 	}
 	return true
 }
+
+func (x *exchange) retryAfter(wait time.Duration) {
+	x.w.Header().Set("Retry-After", seconds(wait))
+	x.w.Header().Set("Retry-After-Ms", strconv.FormatInt(wait.Milliseconds(), 10))
+}
+
+func (x *exchange) overloaded() {
+	x.fail(problem{x.way.customs.overload, "service_unavailable_error", "server_is_overloaded", "The endpoint is overloaded. Please retry later."})
+}
+
+func seconds(d time.Duration) string { return strconv.Itoa(int(math.Ceil(d.Seconds()))) }
 
 // reset closes the connection so that the caller sees it reset, not ended.
 func reset(w http.ResponseWriter) {
@@ -92,21 +166,23 @@ func reset(w http.ResponseWriter) {
 	conn.Close()
 }
 
-func (e *Endpoint) refuse(w http.ResponseWriter, p problem) {
-	e.count(func(c *Counts) *int { return &c.Refused }, 1)
-	p.write(w)
+func (x *exchange) refuse(p problem) {
+	x.endpoint.count(func(c *Counts) *int { return &c.Refused }, 1)
+	x.fail(p)
 }
 
 var (
-	errFull = errors.New("the queue is full")
-	errCut  = errors.New("cut by a fault")
+	errFull    = errors.New("the queue is full")
+	errCut     = errors.New("cut by a fault")
+	errUnended = errors.New("ended by a fault")
 )
 
 // serve waits for a slot and answers.
-func (e *Endpoint) serve(w http.ResponseWriter, r *http.Request, a *answer) {
-	err := e.take(r.Context())
+func (x *exchange) serve(a *answer) {
+	e, ctx := x.endpoint, x.http.Context()
+	err := e.take(ctx)
 	if err == nil {
-		err = a.write(r.Context(), w)
+		err = a.write(ctx)
 		e.give()
 	}
 	switch {
@@ -114,10 +190,12 @@ func (e *Endpoint) serve(w http.ResponseWriter, r *http.Request, a *answer) {
 		e.count(func(c *Counts) *int { return &c.Answered }, 1)
 	case errors.Is(err, errFull):
 		e.count(func(c *Counts) *int { return &c.Full }, 1)
-		problem{http.StatusServiceUnavailable, "service_unavailable_error", "server_is_overloaded", "The queue is full. Please retry later."}.write(w)
+		x.overloaded()
 	case errors.Is(err, errCut):
 		e.count(func(c *Counts) *int { return &c.Faulted }, 1)
 		panic(http.ErrAbortHandler) // the only way to end a body without its end
+	case errors.Is(err, errUnended):
+		e.count(func(c *Counts) *int { return &c.Faulted }, 1)
 	default:
 		e.count(func(c *Counts) *int { return &c.Gone }, 1)
 	}
