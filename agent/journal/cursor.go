@@ -40,14 +40,18 @@ func (c *cursor) next() *pb.Record {
 	}
 }
 
-// buffered takes a whole entry out of what was read.
+// buffered takes a whole entry out of what was read, and passes over those that are spoiled.
 func (c *cursor) buffered() *pb.Record {
-	r, n, err := entry(c.buffer)
-	if err != nil {
-		c.buffer, c.bad = nil, true
+	for {
+		r, n, err := entry(c.buffer)
+		if err != nil {
+			c.buffer, c.bad = nil, true
+		}
+		c.buffer = c.buffer[n:]
+		if r != nil || n == 0 {
+			return r
+		}
 	}
-	c.buffer = c.buffer[n:]
-	return r
 }
 
 // fill reads more of the segment; false: there is no more.

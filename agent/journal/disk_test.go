@@ -55,6 +55,29 @@ func TestAFolderThatCannotBeWrittenToCostsNoMoreThanMemoryHolds(t *testing.T) {
 	})
 }
 
+// A folder that is removed while it is written to is said, and made again.
+func TestAFolderThatIsRemovedIsMadeAgain(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "records")
+	synctest.Test(t, func(t *testing.T) {
+		var said disk
+		j := Open(Config{Dir: dir, Observe: said.observe})
+		j.put("leaf", attempt(1, "a"))
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
+		}
+		j.put("leaf", attempt(1, "b"))
+		time.Sleep(retryAfter)
+		j.put("leaf", attempt(1, "c"))
+		if got := ids(j.all()); got != "2 3" {
+			t.Errorf("read %s", got)
+		}
+		if diff := cmp.Diff(disk{"bad", "good"}, said); diff != "" {
+			t.Error(diff)
+		}
+		j.active.close()
+	})
+}
+
 func TestAFullDiskCostsNoMoreThanMemoryHolds(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {

@@ -119,6 +119,29 @@ func TestATornTailIsCut(t *testing.T) {
 	}
 }
 
+// A bit that flipped costs its record and no other, in the segment that grows as in those before.
+func TestASpoiledRecordCostsItselfAlone(t *testing.T) {
+	dir := t.TempDir()
+	j := Open(Config{Dir: dir})
+	j.put("leaf", attempt(1, "a"), attempt(2, "a"), attempt(3, "a"))
+	path := j.active.path
+	j.active.close()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b[len(b)/2] ^= 1 // within the second
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	j = Open(Config{Dir: dir})
+	j.put("leaf", attempt(4, "a"))
+	if got := ids(j.all()); got != "1 3 4" {
+		t.Errorf("read %s", got)
+	}
+	j.active.close()
+}
+
 func TestASegmentThatWentBadIsPassedOverAndCounted(t *testing.T) {
 	dir := t.TempDir()
 	j := Open(Config{Dir: dir})

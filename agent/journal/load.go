@@ -51,13 +51,14 @@ func (j *Journal) resume(s *segment) error {
 		return errors.Join(err, f.Close())
 	}
 	s.size = 0
-	for {
-		r, n, err := entry(b[s.size:])
+	for at := 0; ; {
+		r, n, err := entry(b[at:])
 		if n == 0 || err != nil {
 			break
 		}
-		s.size += int64(n)
-		j.next = max(j.next, r.Id+1)
+		if at += n; r != nil { // what is spoiled at the end is cut
+			s.size, j.next = int64(at), max(j.next, r.Id+1)
+		}
 	}
 	if err := f.Truncate(s.size); err != nil {
 		return errors.Join(err, f.Close())

@@ -44,8 +44,8 @@ func (c *chunk) add(r *pb.Record) {
 	c.bytes = b
 }
 
-// entry is the first record of b and what it takes. 0 bytes: b holds no whole entry yet; an
-// error: and never will.
+// entry is the first record of b and what it takes. 0 bytes: b holds no whole entry yet; with
+// an error: and never will. A record that is spoiled is nil, and takes what it says.
 func entry(b []byte) (*pb.Record, int, error) {
 	if len(b) < headSize {
 		return nil, 0, nil
@@ -59,11 +59,11 @@ func entry(b []byte) (*pb.Record, int, error) {
 	}
 	body := b[headSize : headSize+size]
 	if crc32.Checksum(body, castagnoli) != binary.LittleEndian.Uint32(b[4:]) {
-		return nil, 0, fmt.Errorf("a checksum is wrong")
+		return nil, headSize + size, nil
 	}
 	r := &pb.Record{}
-	if err := proto.Unmarshal(body, r); err != nil {
-		return nil, 0, fmt.Errorf("read a record: %w", err)
+	if proto.Unmarshal(body, r) != nil {
+		return nil, headSize + size, nil
 	}
 	return r, headSize + size, nil
 }
@@ -115,6 +115,9 @@ func (s *segment) append(c *chunk) error {
 	if s.path == "" {
 		copy(s.memory[s.size:], c.bytes)
 		return nil
+	}
+	if _, err := os.Stat(s.path); err != nil {
+		return err // somebody removed it: what is written would be read by nobody
 	}
 	if _, err := s.file.WriteAt(c.bytes, s.size); err != nil {
 		_ = s.file.Truncate(s.size) // what is beyond is not read anyway

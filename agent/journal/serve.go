@@ -52,12 +52,12 @@ type listing struct {
 }
 
 func (l *listing) run(ctx context.Context) error {
-	if err := l.rest(l.passed()); err != nil {
+	if err := l.rest(l.passed(), l.query.Limit); err != nil {
 		return err
 	}
 	for l.query.Follow {
 		more := l.cursor.journal.more()
-		if err := l.rest(0); err != nil {
+		if err := l.rest(0, 0); err != nil {
 			return err
 		}
 		select {
@@ -85,17 +85,21 @@ func (l *listing) passed() int {
 	return max(n-int(l.query.Limit), 0)
 }
 
-// rest sends what there is from here on, but for the first so many.
-func (l *listing) rest(but int) error {
+// rest sends what there is from here on, but for the first so many; and so many at most, 0: all.
+func (l *listing) rest(but int, most uint32) error {
 	for r := l.cursor.next(); r != nil; r = l.cursor.next() {
 		if !chosen(l.query, r) {
 			continue
 		}
 		if but--; but >= 0 {
+			l.cursor.missed = 0 // before what is asked for
 			continue
 		}
 		if err := l.add(r); err != nil {
 			return err
+		}
+		if most--; most == 0 {
+			break
 		}
 	}
 	return l.flush()

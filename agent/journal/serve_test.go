@@ -106,6 +106,34 @@ func TestAQueryChooses(t *testing.T) {
 	})
 }
 
+// Records that come while the last so many are looked for are not among them.
+func TestTheLastSoManyAreNoMore(t *testing.T) {
+	j, out := Open(Config{}), &sent{}
+	l := listing{query: &pb.ListRecordsRequest{Limit: 2}, cursor: cursor{journal: j}, out: out}
+	defer l.cursor.close()
+	put := func() {
+		j.Put("leaf", &pb.Records{Records: []*pb.Record{attempt(1, "a"), attempt(2, "a"), attempt(3, "a")}})
+		j.write()
+	}
+	put()
+	but := l.passed()
+	put()
+	if err := l.rest(but, l.query.Limit); err != nil || ids(out.records) != "2 3" {
+		t.Errorf("%q, %v", ids(out.records), err)
+	}
+}
+
+// sent is a stream that keeps what is sent.
+type sent struct {
+	grpc.ServerStreamingServer[pb.ListRecordsResponse]
+	records []*pb.Record
+}
+
+func (s *sent) Send(m *pb.ListRecordsResponse) error {
+	s.records = append(s.records, m.Records...)
+	return nil
+}
+
 func TestAStreamFollows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j, c := served(t, Config{Dir: t.TempDir()})

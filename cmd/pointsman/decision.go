@@ -110,7 +110,7 @@ func (e *env) completeRecords(cmd *cobra.Command, args []string, _ string) ([]st
 		q := &pb.ListRecordsRequest{Kind: pb.RecordKind_RECORD_KIND_ATTEMPT, Limit: 20}
 		_ = e.records(ctx, q, func(r *pb.Record) error { // nobody wants an error at a prompt
 			a := r.GetAttempt()
-			ids = append(ids, fmt.Sprintf("%d\t%s %s %s", r.Id, a.GetWorkload(), a.GetEndpoint(), a.GetOutcome()))
+			ids = append(ids, fmt.Sprintf("%d\t%s", r.Id, oneLine(a.GetWorkload()+" "+a.GetEndpoint()+" "+a.GetOutcome())))
 			return nil
 		})
 		return ids

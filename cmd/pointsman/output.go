@@ -9,6 +9,7 @@ import (
 	"text/tabwriter"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
@@ -54,7 +55,20 @@ func (e *env) printData(value any) error {
 	if err != nil {
 		return fmt.Errorf("encode the answer: %w", err)
 	}
-	_, err = e.stdout.Write(append(data, '\n'))
+	return e.printLine(data)
+}
+
+// printLine prints JSON. The controls that it allows within texts it has as escapes, for terminals obey them.
+func (e *env) printLine(data []byte) error {
+	line := make([]byte, 0, len(data)+1)
+	for _, r := range string(data) {
+		if r >= 0x7f && unicode.IsControl(r) {
+			line = fmt.Appendf(line, `\u%04x`, r)
+			continue
+		}
+		line = utf8.AppendRune(line, r)
+	}
+	_, err := e.stdout.Write(append(line, '\n'))
 	return err
 }
 

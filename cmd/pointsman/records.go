@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -30,16 +31,21 @@ func (e *env) records(ctx context.Context, q *pb.ListRecordsRequest, show func(*
 		return err
 	}
 	defer conn.Close()
-	asking := ctx
-	if !q.Follow {
-		var cancel context.CancelFunc
-		asking, cancel = context.WithTimeout(ctx, e.timeout)
-		defer cancel()
+	asking, cancel := context.WithCancel(ctx)
+	defer cancel()
+	within := e.timeout
+	if q.Follow {
+		within = forever
 	}
-	answers, err := pb.NewRecordServiceClient(conn).ListRecords(asking, q)
+	var answers pb.RecordService_ListRecordsClient
+	err = waits(within, cancel, func() (err error) {
+		answers, err = pb.NewRecordServiceClient(conn).ListRecords(asking, q)
+		return err
+	})
 	for err == nil {
 		var m *pb.ListRecordsResponse
-		if m, err = answers.Recv(); err == nil {
+		err = waits(within, cancel, func() (err error) { m, err = answers.Recv(); return err })
+		if err == nil {
 			err = e.each(m, show)
 		}
 	}
@@ -49,9 +55,21 @@ func (e *env) records(ctx context.Context, q *pb.ListRecordsRequest, show func(*
 	return e.refusedRecords(err)
 }
 
+const forever = time.Duration(math.MaxInt64)
+
+// waits bounds one answer: how long a terminal takes to show them, or a pager, is no matter.
+func waits(within time.Duration, cancel func(), ask func() error) error {
+	late := time.AfterFunc(within, cancel)
+	err := ask()
+	if !late.Stop() {
+		return status.FromContextError(context.DeadlineExceeded).Err()
+	}
+	return err
+}
+
 func (e *env) each(m *pb.ListRecordsResponse, show func(*pb.Record) error) error {
 	if m.Missed > 0 {
-		fmt.Fprintf(e.stderr, "%s overwritten before they could be read\n", plural(int(m.Missed), "record"))
+		fmt.Fprintf(e.stderr, "%s overwritten or spoiled before they could be read\n", plural(int(m.Missed), "record"))
 	}
 	for _, r := range m.Records {
 		if err := show(r); err != nil {
@@ -80,6 +98,8 @@ func (e *env) refusedRecords(err error) error {
 		f.next = "wait longer with -timeout, or look at its log"
 	case codes.Canceled:
 		f.err = errors.New("interrupted")
+	case codes.ResourceExhausted:
+		f.next = "try again when one of them has ended"
 	case codes.NotFound:
 		f.next = "`pointsman decision tail` and `pointsman event list` say what there is"
 	}
@@ -130,8 +150,7 @@ func (e *env) lines(ctx context.Context, q *pb.ListRecordsRequest, heading strin
 			if err != nil {
 				return err
 			}
-			_, err = e.stdout.Write(append(data, '\n'))
-			return err
+			return e.printLine(data)
 		}
 		if n++; n == 1 {
 			fmt.Fprintln(e.stdout, heading)
