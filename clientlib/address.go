@@ -14,6 +14,7 @@ import (
 type address struct {
 	dialect *dialect.Dialect
 	model   string // as its provider calls it
+	demands bool   // a stream's usage
 	forms   [dialect.PlainHTTP + 1]form
 }
 
@@ -34,6 +35,7 @@ func (t *terms) address(e *route.Endpoint) *address {
 
 func newAddress(e *route.Endpoint) *address {
 	a := &address{dialect: dialect.Of(e.Dialect), model: cmp.Or(e.WireModel, e.Model)}
+	a.demands = a.dialect != nil && a.dialect.Demands(e)
 	for api := range a.forms {
 		a.forms[api] = newForm(a.dialect, e, dialect.API(api))
 	}

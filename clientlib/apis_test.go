@@ -174,6 +174,25 @@ func TestABodyAboveTheBoundIsAnErrorBeforeAnythingIsSent(t *testing.T) {
 	})
 }
 
+func TestUsageIsNotAskedOfWhoRefusesThat(t *testing.T) {
+	onStage(t, func(g *staging) {
+		speaking("azure-openai", "openai.chat")(g)
+		g.catalog.Endpoints[0].APIVersion = "2024-06-01"
+	}, func(s *stage) {
+		s.at("a", streams(roleEvent, oneEvent, twoEvent, stopEvent, doneEvent))
+		if _, body, err := s.chat(`{"model":"chat","stream":true,"messages":[]}`); err != nil || !strings.HasSuffix(body, doneEvent) {
+			s.t.Errorf("%s %v", body, err)
+		}
+		if got := s.got["a"][0].body; strings.Contains(got, "stream_options") {
+			s.t.Errorf("sent %s", got)
+		}
+		s.decided("a served")
+		if a := s.last(); !a.Outcome.Estimated || a.Outcome.Usage.Output != 2 {
+			s.t.Errorf("%+v", a)
+		}
+	})
+}
+
 // opaque is a workload of plain HTTP.
 func opaque(g *staging) {
 	speaking("http", "http")(g)

@@ -51,7 +51,7 @@ func (f *flight) take(c *Client, call *call, s route.Step) {
 	f.client, f.core, f.call, f.endpoint = c, s.Attempt, call, s.Endpoint
 	f.api, f.stall, f.began = c.api(call, s.Endpoint), call.request.Stream, now
 	f.info = AttemptInfo{
-		Workload: call.workload, Tenant: call.request.tenant(), Endpoint: s.Endpoint.Name, Catalog: c.Version(),
+		Workload: call.workload, Tenant: text(call.request.tenant()), Endpoint: s.Endpoint.Name, Catalog: c.Version(),
 		Provider: s.Endpoint.Provider, Dialect: s.Endpoint.Dialect, BaseURL: s.Endpoint.BaseURL, Model: cmp.Or(s.Endpoint.WireModel, s.Endpoint.Model),
 		API: f.api, Stream: call.request.Stream, QueueTime: microseconds(call.waited),
 		Number: call.attempts, Probe: s.Probe, Started: c.clock.wall(now), Decision: call.decision,

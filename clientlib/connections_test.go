@@ -141,7 +141,6 @@ func TestAClientRenewsItsConnections(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer c.Close()
 		sets := map[*http.Transport]bool{}
 		for range 60 {
 			sets[c.http.own.Load()] = true
@@ -149,6 +148,9 @@ func TestAClientRenewsItsConnections(t *testing.T) {
 		}
 		if len(sets) < 60/6 || len(sets) > 60/4 {
 			t.Errorf("%d sets in an hour", len(sets))
+		}
+		if err := c.Close(); err != nil { // what is kept belongs to its loop
+			t.Error(err)
 		}
 		if n := len(c.http.retired); n != maxRetired {
 			t.Errorf("%d of them are kept", n)

@@ -1,6 +1,7 @@
 package clientlib_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -52,7 +53,10 @@ func (*keeping) Call(clientlib.CallInfo) {}
 // An endpoint knows the secret that it was sent. Wherever it repeats it, no value, error,
 // event or record of this library does.
 func TestAnEndpointThatRepeatsASecretDoesNotSpreadIt(t *testing.T) {
-	const secret = "sk-abcdefghijklmnop"
+	const (
+		secret  = "sk-abcdefghijklmnop"
+		escaped = `sk\u002Dabcdefghijklmn\u006fp`
+	)
 	failure := fmt.Sprintf(`{"error":{"message":"no %s","type":%q,"code":%q}}`, secret, secret, secret)
 	say := func(status, headers, body string) string {
 		return fmt.Sprintf("HTTP/1.1 %s\r\nX-Request-Id: %s\r\nContent-Length: %d\r\n%s\r\n%s", status, secret, len(body), headers, body)
@@ -69,6 +73,11 @@ func TestAnEndpointThatRepeatsASecretDoesNotSpreadIt(t *testing.T) {
 		"as a length":              "HTTP/1.1 200 OK\r\nContent-Length: " + secret + "\r\n\r\n",
 		"as a header":              "HTTP/1.1 200 OK\r\n" + secret + "\r\n\r\n",
 		"in a stream's first word": chunked(streamHead, "data: "+failure+"\n\n"),
+		"in a header of an error":  say("400 "+secret, "Content-Type: application/json\r\nX-Key: "+secret+"\r\n", "{}"),
+		"in a stream's header":     chunked(streamHead+"X-Key: "+secret+"\r\n", `data: {"error":{"message":"x"}}`+"\n\n"),
+		"in an error's trailer":    strings.TrimSuffix(chunked("HTTP/1.1 400 No\r\nTrailer: X-Key\r\n", "{}"), "\r\n") + "X-Key: " + secret + "\r\n\r\n",
+		"escaped":                  say("400 No", "Content-Type: application/json\r\n", strings.ReplaceAll(failure, secret, escaped)),
+		"escaped in a stream":      chunked(streamHead, "data: "+strings.ReplaceAll(failure, secret, escaped)+"\n\n"),
 	} {
 		for _, body := range []string{plain, streamed} {
 			k := &keeping{}
@@ -88,6 +97,7 @@ func TestAnEndpointThatRepeatsASecretDoesNotSpreadIt(t *testing.T) {
 			if err != nil {
 				t.Errorf("%s: %v", rule, err)
 			}
+			got += shown(t, resp.Status, resp.Header, resp.Trailer)
 			a, err := r.Workload("chat").Pick(clientlib.Request{})
 			if err == nil {
 				a.Settle(clientlib.Outcome{Kind: clientlib.Faulted})
@@ -103,7 +113,7 @@ func TestAnEndpointThatRepeatsASecretDoesNotSpreadIt(t *testing.T) {
 			for _, e := range k.events {
 				all += shown(t, clientlib.RecordedEvent(e))
 			}
-			if len(k.attempts) == 0 || strings.Contains(all, secret) || strings.Contains(all, fmt.Sprintf("%x", secret)) {
+			if len(k.attempts) == 0 || strings.Contains(all, secret) || strings.Contains(all, escaped) || strings.Contains(all, fmt.Sprintf("%x", secret)) {
 				t.Errorf("%s: %d\n%s", rule, resp.StatusCode, all)
 			}
 		}
@@ -161,4 +171,56 @@ func TestACatalogInjectsNothing(t *testing.T) {
 			t.Errorf("%q is a name", name)
 		}
 	}
+}
+
+// The errors of connections quote what an endpoint said, too.
+func TestTheCauseOfABrokenStreamDoesNotSpreadASecret(t *testing.T) {
+	const secret = "sk-abcdefghijklmnop"
+	onStage(t, func(g *staging) {
+		g.catalog.Endpoints[0].Credential = "key"
+		g.config.Credentials = map[string]clientlib.Credential{"key": {Source: func(context.Context) (string, error) { return secret, nil }, Hosts: []string{"a.test"}}}
+	}, func(s *stage) {
+		s.at("a", streams(oneEvent, fmt.Errorf("GOAWAY, debug=%q: %w", secret, errReset)), streams(oneEvent, errReset))
+		var broke *clientlib.StreamError
+		if _, _, err := s.chat(streamed); !errors.As(err, &broke) || strings.Contains(shown(s.t, err, *broke, broke.Err, s.calls(), s.Attempts()), secret) {
+			s.t.Errorf("%v, of %v", err, broke.Err)
+		}
+		if _, _, err := s.chat(streamed); !errors.Is(err, errReset) {
+			s.t.Errorf("%v is another error", err)
+		}
+	})
+}
+
+// nosy looks at all that it is shown, and adds what is not its own.
+type nosy struct{ seen []http.Header }
+
+func (*nosy) Call(ctx context.Context, _ clientlib.CallInfo) (context.Context, func(clientlib.CallInfo)) {
+	return ctx, nil
+}
+
+func (n *nosy) Attempt(ctx context.Context, _ clientlib.AttemptInfo, h http.Header) (context.Context, func(clientlib.AttemptInfo)) {
+	n.seen = append(n.seen, h.Clone())
+	h.Set("Authorization", "Bearer its own")
+	h.Set("Traceparent", "x")
+	return ctx, nil
+}
+
+func TestWhoTracesSeesNoCredential(t *testing.T) {
+	const secret = "sk-abcdefghijklmnop"
+	n := &nosy{}
+	onStage(t, func(g *staging) {
+		g.catalog.Endpoints[0].Credential = "key"
+		g.config.Credentials = map[string]clientlib.Credential{"key": {Source: func(context.Context) (string, error) { return secret, nil }, Hosts: []string{"a.test"}}}
+		g.config.Tracer = n
+	}, func(s *stage) {
+		if _, _, err := s.chat(plain); err != nil {
+			s.t.Error(err)
+		}
+		if sent := s.got["a"][0].header; sent.Get("Authorization") != "Bearer "+secret || sent.Get("Traceparent") != "x" {
+			s.t.Errorf("sent %v", sent)
+		}
+		if len(n.seen) != 1 || strings.Contains(shown(s.t, n.seen), secret) {
+			s.t.Errorf("seen %v", n.seen)
+		}
+	})
 }

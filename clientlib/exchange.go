@@ -102,20 +102,19 @@ func (x *exchange) compose() (*http.Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	if x.body, err = ask.Body(x.address.model); err != nil {
+	if x.body, err = ask.Body(x.address.model, x.address.demands); err != nil {
 		return nil, err
 	}
 	h := x.header()
 	if x.secret, err = x.client.keys.secret(x.watch.ctx, x.endpoint.Credential, form.URL); err != nil {
 		return nil, err
 	}
+	x.ctx.Context = x.start(x.watch.ctx, h) // who traces sees no credential
 	x.address.dialect.Header(h, caller.Header, x.secret.Reveal())
-	x.ctx.Context = x.start(x.watch.ctx, h)
 	r := form.WithContext(x.tracing())
 	r.Header = h
 	if ask.API == dialect.PlainHTTP {
-		r.Method, r.URL = caller.Method, form.URL.JoinPath(caller.URL.EscapedPath())
-		r.URL.RawQuery = caller.URL.RawQuery
+		r.Method, r.URL = caller.Method, below(form.URL, caller.URL)
 	}
 	if n := len(x.body); n > 0 {
 		x.unread.Reset(x.body) // a body of any other kind net/http sends apart from the header

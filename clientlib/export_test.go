@@ -33,3 +33,6 @@ func (c *Client) Narrow(most int, dial func(ctx context.Context, network, addres
 		c.http.dial = dial
 	}
 }
+
+// Renew has new requests go by new connections, without the client's loop.
+func (c *Client) Renew() { c.http.own.Swap(c.http.set()).CloseIdleConnections() }

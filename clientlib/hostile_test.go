@@ -16,6 +16,7 @@ import (
 
 	"github.com/pointsman/pointsman/clientlib"
 	"github.com/pointsman/pointsman/clientlib/clienttest"
+	"github.com/pointsman/pointsman/clientlib/dialect"
 	"github.com/pointsman/pointsman/clientlib/route"
 )
 
@@ -131,10 +132,32 @@ func TestLargeEvents(t *testing.T) {
 		size    int
 		outcome string
 	}{
-		{"the largest", 1 << 20, "a served"},
-		{"one byte more", 1<<20 + 1, "a faulted"},
+		{"the largest", dialect.MaxEvent, "a served"},
+		{"one byte more", dialect.MaxEvent + 1, "a faulted"},
 	} {
 		_, change := goWild(bytesOf(chunked(streamHead, roleEvent, event(c.size), stopEvent, doneEvent)))
+		r := setUp(t, change)
+		if _, _, err := r.answer(streamed); err != nil {
+			t.Errorf("%s: %v", c.rule, err)
+		}
+		if got := r.Decisions(); got[0] != c.outcome {
+			t.Errorf("%s: %v", c.rule, got)
+		}
+	}
+}
+
+func TestWhatComesBeforeContentIsBounded(t *testing.T) {
+	const opening = 4 << 20
+	comment := ": " + strings.Repeat("x", 1<<10-4) + "\n\n"
+	for _, c := range []struct {
+		rule     string
+		comments int
+		outcome  string
+	}{
+		{"as much as may be", opening/len(comment) - 1, "a served"},
+		{"more", opening/len(comment) + 1, "a faulted"},
+	} {
+		_, change := goWild(bytesOf(chunked(streamHead, strings.Repeat(comment, c.comments), roleEvent, oneEvent, stopEvent, doneEvent)))
 		r := setUp(t, change)
 		if _, _, err := r.answer(streamed); err != nil {
 			t.Errorf("%s: %v", c.rule, err)

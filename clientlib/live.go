@@ -172,16 +172,18 @@ func (b *liveBody) finish(o Outcome, cause error) {
 		x := b.exchange
 		b.shut()
 		b.identify()
-		if cause != nil {
-			b.cut() // before anybody else is sent there
+		why := errPanic // an observer's
+		defer func() { x.client.endCall(&x.visit.call, why) }()
+		o = b.judged(o)
+		if cause == nil {
+			x.settle(o)
+			why = nil
+			return
 		}
-		o = x.settle(b.judged(o))
-		var why error
-		if cause != nil {
-			b.broken = b.fault(o, cause)
-			why = b.broken
-		}
-		x.client.endCall(&x.visit.call, why)
+		b.cut() // before anybody else is sent there
+		b.broken = b.fault(o, cause)
+		x.settle(o)
+		why = b.broken
 	})
 	if b.broken != nil {
 		b.end(b.broken)
@@ -205,8 +207,11 @@ func (b *liveBody) ended() error {
 	return b.err
 }
 
-// drainTime bounds what is waited for after the end mark, to keep the connection.
-const drainTime = 50 * time.Millisecond
+// drainTime and maxDrained bound what is waited for after the end mark, to keep the connection.
+const (
+	drainTime  = 50 * time.Millisecond
+	maxDrained = 1 << 20
+)
 
 // drain reads what follows the end mark: from most endpoints nothing.
 func (b *liveBody) drain() {
@@ -214,7 +219,7 @@ func (b *liveBody) drain() {
 		return
 	}
 	b.exchange.watch.phase("end", drainTime.Microseconds())
-	b.rest = io.LimitedReader{R: b.source, N: dialect.MaxEvent}
+	b.rest = io.LimitedReader{R: b.source, N: maxDrained}
 	_, _ = io.Copy(io.Discard, &b.rest)
 	b.exchange.watch.pause()
 }

@@ -12,8 +12,9 @@ import (
 
 // Observer is told what happens, outside of every lock. Attempt and Call are called by
 // whoever ended the attempt or the call, before it goes on: a slow one delays that caller
-// and nobody else, so neither may block. Event is called by one goroutine, in order; what a
-// slow one does not take in time is counted and left out.
+// and nobody else, so neither may block; a panic goes to that caller. Event is called by one
+// goroutine, in order; what a slow one does not take in time is counted and left out, and a
+// panic ends the process.
 type Observer interface {
 	Attempt(AttemptInfo)
 	Call(CallInfo)
@@ -62,9 +63,10 @@ type CallInfo struct {
 }
 
 // End says in a word how the call ended: as its last attempt did; without any, for what it
-// was shed (shed_limited, …), cancelled while it waited, or unroutable.
+// was shed (shed_limited, …), cancelled before anything was sent, or unroutable.
 func (c CallInfo) End() string {
-	if c.Attempts > 0 {
+	cancelled := errors.Is(c.Err, context.Canceled) || errors.Is(c.Err, context.DeadlineExceeded)
+	if c.Attempts > 0 && (c.Outcome.Kind != Unsent || !cancelled) {
 		return c.Outcome.Kind.String()
 	}
 	var shed *ShedError
@@ -72,8 +74,8 @@ func (c CallInfo) End() string {
 	case errors.As(c.Err, &shed):
 		_, code := shedStatus(shed.Kind)
 		return code
-	case errors.Is(c.Err, context.Canceled), errors.Is(c.Err, context.DeadlineExceeded):
-		return "cancelled"
+	case cancelled:
+		return Cancelled.String()
 	}
 	return "unroutable"
 }

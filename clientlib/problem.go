@@ -132,15 +132,19 @@ func (p *problem) response(r *http.Request, api dialect.API) *http.Response {
 // complete makes an answer one that is all there. An error's tells SDKs that the retries
 // have been made.
 func complete(answer *http.Response, r *http.Request, status int, body []byte) *http.Response {
-	if status < 200 || status > 299 {
+	failed := status < 200 || status > 299
+	if failed {
 		answer.Header.Set("X-Should-Retry", "false")
 		answer.Header.Del("Location") // no client follows an endpoint's redirect with what it was sent
+		answer.Trailer = nil
 	}
-	if status != answer.StatusCode {
+	if failed || status != answer.StatusCode { // whose words are the endpoint's
 		answer.StatusCode, answer.Status = status, fmt.Sprintf("%d %s", status, http.StatusText(status))
 	}
-	answer.Header.Del("Content-Length")
-	answer.Body, answer.ContentLength, answer.TransferEncoding = holding(body), int64(len(body)), nil
-	answer.Request = r
+	if r.Method != http.MethodHead || len(body) > 0 { // HEAD asks how long another answer would be
+		answer.Header.Del("Content-Length")
+		answer.ContentLength = int64(len(body))
+	}
+	answer.Body, answer.TransferEncoding, answer.Request = holding(body), nil, r
 	return answer
 }

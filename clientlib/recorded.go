@@ -21,7 +21,7 @@ func (e *entry) encode() *pb.Record {
 	}
 	a := &e.attempt
 	m := &pb.Attempt{
-		Call: e.call, Number: uint32(a.Number), Workload: text(a.Workload), Tenant: text(a.Tenant), Endpoint: a.Endpoint,
+		Call: e.call, Number: uint32(a.Number), Workload: a.Workload, Tenant: a.Tenant, Endpoint: a.Endpoint,
 		Probe: a.Probe, RequestId: text(a.RequestID), FirstTokenUs: a.FirstToken.Microseconds(), TotalUs: a.Total.Microseconds(),
 		CostNanoUsd: int64(a.Cost), Explanation: e.explanation,
 	}
@@ -65,5 +65,5 @@ func micros(t time.Time) int64 {
 	return t.UnixMicro()
 }
 
-// text is the valid beginning of a text: another cannot be sent.
-func text(s string) string { return strings.ToValidUTF8(s[:min(len(s), maxText)], "") }
+// text is the beginning of a text, as valid UTF-8: no message, label or span takes another.
+func text(s string) string { return strings.ToValidUTF8(s[:min(len(s), maxText)], "?") }

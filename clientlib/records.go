@@ -70,7 +70,7 @@ func (c *Client) recordShed(call *call, err error) {
 	}
 	now := c.clock.now()
 	e := entry{shed: shed, attempt: AttemptInfo{
-		Workload: call.workload, Tenant: call.request.tenant(), Started: c.clock.wall(call.began), Total: microseconds(now - call.began),
+		Workload: text(call.workload), Tenant: text(call.request.tenant()), Started: c.clock.wall(call.began), Total: microseconds(now - call.began),
 	}}
 	if c.records.due(now) {
 		e.explanation = c.explained(call)

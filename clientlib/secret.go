@@ -1,8 +1,11 @@
 package clientlib
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"strconv"
 	"strings"
 )
 
@@ -22,12 +25,73 @@ func (s Secret) Reveal() string {
 // shortSecret is what could stand in a text by chance.
 const shortSecret = 8
 
-// hide takes the value out of what others say: whoever was sent it may repeat it.
+// hide takes the value out of what others say: whoever was sent it may repeat it, as it is
+// or as JSON may write it.
 func (s Secret) hide(text string) string {
 	if len(s.Reveal()) < shortSecret {
 		return text
 	}
-	return strings.ReplaceAll(text, s.Reveal(), hidden)
+	text = strings.ReplaceAll(text, s.Reveal(), hidden)
+	if !strings.Contains(text, `\`) {
+		return text
+	}
+	var b strings.Builder
+	for text != "" {
+		if n := spelled(text, s.Reveal()); n > 0 {
+			b.WriteString(hidden)
+			text = text[n:]
+			continue
+		}
+		b.WriteByte(text[0])
+		text = text[1:]
+	}
+	return b.String()
+}
+
+// hideIn does it with the values of a header.
+func (s Secret) hideIn(h http.Header) {
+	for _, values := range h {
+		for i, value := range values {
+			values[i] = s.hide(value)
+		}
+	}
+}
+
+// hideErr gives an error that says the value up for its text.
+func (s Secret) hideErr(err error) error {
+	if text := err.Error(); s.hide(text) != text {
+		return errors.New(s.hide(text))
+	}
+	return err
+}
+
+// spelled is how much of a text's beginning says the value, with escapes in it; 0: none.
+func spelled(text, value string) (n int) {
+	for i := range len(value) {
+		c, size := letter(text[n:])
+		if size == 0 || c != value[i] {
+			return 0
+		}
+		n += size
+	}
+	return n
+}
+
+// letter is the first letter of a text, and how much of it that takes; 0: it is none of ASCII.
+func letter(text string) (byte, int) {
+	switch {
+	case text == "":
+		return 0, 0
+	case text[0] != '\\' || len(text) == 1:
+		return text[0], 1
+	case text[1] != 'u':
+		return text[1], 2
+	}
+	c, err := strconv.ParseUint(text[2:min(6, len(text))], 16, 7)
+	if err != nil || len(text) < 6 {
+		return 0, 0
+	}
+	return byte(c), 6
 }
 
 // Empty says that the endpoint needs no credential.

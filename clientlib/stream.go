@@ -98,9 +98,13 @@ func (o *opening) broken(err error) *http.Response {
 	return x.broken(o.judged(x.blame(err)))
 }
 
+// mostOpening bounds what a live stream may say before its first content, in bytes, but for
+// one event: the first of the responses API repeats instructions and tools.
+const mostOpening = 4 << 20
+
 // next is the next event, if it still fits.
 func (o *opening) next() (dialect.Event, error) {
-	most := int64(dialect.MaxEvent)
+	most := int64(mostOpening)
 	if o.whole {
 		most = o.exchange.visit.transport.config.MaxAnswer
 	}
@@ -144,6 +148,7 @@ func (o *opening) refused(e *dialect.Event) *http.Response {
 	x := o.exchange
 	outcome := x.settle(o.judged(e.Outcome))
 	o.answer.Header.Set("Content-Type", "application/json")
+	x.secret.hideIn(o.answer.Header)
 	x.sign(o.answer.Header)
 	return complete(o.answer, x.visit.caller, outcome.Status, []byte(x.secret.hide(string(e.Data))))
 }

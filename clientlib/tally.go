@@ -116,9 +116,10 @@ func (b *liveBody) judged(o Outcome) Outcome {
 func (b *liveBody) fault(o Outcome, cause error) *StreamError {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	t := &b.tally
+	t, secret := &b.tally, b.exchange.secret
+	o.Detail = secret.hide(o.Detail)
 	return &StreamError{
 		Endpoint: b.exchange.endpoint.Name, Events: t.content, Bytes: t.bytes, Usage: o.Usage, Estimated: o.Estimated,
-		Restartable: !t.tool, Outcome: o, Err: cause,
+		Restartable: !t.tool, Outcome: o, Err: secret.hideErr(cause),
 	}
 }

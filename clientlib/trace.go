@@ -2,6 +2,8 @@ package clientlib
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net/http"
 
 	"github.com/pointsman/pointsman/clientlib/route/money"
@@ -44,7 +46,7 @@ func (c *Client) endCall(call *call, err error) {
 		return
 	}
 	info := c.callInfo(call)
-	info.Total, info.Err = microseconds(c.clock.now()-call.began), err
+	info.Total, info.Err = microseconds(c.clock.now()-call.began), c.named(call, err)
 	if call.traced != nil {
 		call.traced(info)
 	}
@@ -53,10 +55,19 @@ func (c *Client) endCall(call *call, err error) {
 	}
 }
 
+// named adds that the workload is none, to an end that came before the router was asked.
+func (c *Client) named(call *call, err error) error {
+	_, known := c.view.Load().terms.totals[call.workload]
+	if known || err == nil || call.attempts > 0 || errors.Is(err, ErrUnknownWorkload) {
+		return err
+	}
+	return fmt.Errorf("workload %q: %w: %w", text(call.workload), ErrUnknownWorkload, err)
+}
+
 // callInfo is what is known of a call now.
 func (c *Client) callInfo(call *call) CallInfo {
 	info := CallInfo{
-		Workload: call.workload, Tenant: call.request.tenant(), API: call.request.API, Stream: call.request.Stream,
+		Workload: text(call.workload), Tenant: text(call.request.tenant()), API: call.request.API, Stream: call.request.Stream,
 		Started: c.clock.wall(call.began), Attempts: call.attempts, Endpoint: call.endpoint, Waited: microseconds(call.waited),
 		Outcome: call.outcome, Usage: call.usage, Cost: call.cost,
 	}

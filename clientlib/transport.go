@@ -51,8 +51,8 @@ const (
 // workload's policy says. A streamed answer is passed on event by event as it comes,
 // from the first one with content on; a workload with deliver = "whole" holds it to its
 // end instead. A stream that breaks later ends in a *StreamError from Read, never in
-// a clean EOF. Of "http", what may not be repeated (POST and PATCH without an
-// Idempotency-Key) is sent once.
+// a clean EOF. Of "http", what may not be repeated (POST, PATCH and methods that nobody
+// knows, without an Idempotency-Key) is sent once.
 //
 // A call that could be served but for limits and full endpoints waits for its turn, as
 // Config.Queue and QueueWait say, if its context's deadline allows.
@@ -107,6 +107,9 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	case err != nil:
 		return invalid("the body cannot be read").response(r, api), nil
+	}
+	if wrong := unsendable(r); api == dialect.PlainHTTP && wrong != "" {
+		return invalid(wrong).response(r, api), nil
 	}
 	ask, err := dialect.Parse(api, body)
 	if err != nil {
@@ -200,10 +203,4 @@ func (v *visit) attempts() (*http.Response, error) {
 			return kept, &Fault{Outcome: v.core.Last()}
 		}
 	}
-}
-
-// once says whether a request may not be repeated.
-func (v *visit) once() bool {
-	r := v.caller
-	return v.ask.API == dialect.PlainHTTP && (r.Method == http.MethodPost || r.Method == http.MethodPatch) && r.Header.Get("Idempotency-Key") == ""
 }

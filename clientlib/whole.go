@@ -12,7 +12,11 @@ import (
 // whole reads an answer to its end and judges it.
 func (x *exchange) whole(answer *http.Response) (*http.Response, bool) {
 	most := x.visit.transport.config.MaxAnswer
-	body, err := readUpTo(answer.Body, answer.ContentLength, most)
+	length := answer.ContentLength
+	if x.visit.caller.Method == http.MethodHead {
+		length = 0 // it is that of another answer
+	}
+	body, err := readUpTo(answer.Body, length, most)
 	answer.Body.Close() // before anybody else is sent there
 	switch {
 	case errors.Is(err, errTooLarge):
@@ -59,6 +63,7 @@ func (x *exchange) answer(from *http.Response, o Outcome, body []byte) *http.Res
 		return x.failed(http.StatusBadGateway, "invalid_answer", "refused: "+x.secret.hide(x.refused.Error()))
 	case o.Status >= 300: // SDKs put it into their errors
 		body = []byte(x.secret.hide(string(body)))
+		x.secret.hideIn(from.Header)
 	}
 	x.sign(from.Header)
 	return complete(from, x.visit.caller, o.Status, body)

@@ -2,7 +2,6 @@ package dialect
 
 import (
 	"net/http"
-	"strings"
 
 	"github.com/pointsman/pointsman/clientlib/route"
 	"github.com/pointsman/pointsman/clientlib/route/limit"
@@ -27,7 +26,7 @@ var anthropic = Dialect{
 // anthropicPath takes a base address with or without its version, as the SDKs of both
 // kinds are configured.
 func anthropicPath(e *route.Endpoint, _ API) string {
-	if strings.HasSuffix(strings.TrimRight(e.BaseURL, "/"), "/v1") {
+	if based(e, "/v1") {
 		return "/messages"
 	}
 	return "/v1/messages"

@@ -5,7 +5,10 @@ import "strings"
 // API is a format of requests and answers.
 type API uint8
 
-// The APIs.
+// The APIs. What a request of responses continues (previous_response_id, conversation, items
+// by reference) is kept by one provider's account. Nothing here knows which: elsewhere the
+// request is refused, or that is left out by servers that keep nothing. A workload whose
+// callers continue responses has to have endpoints of one account only.
 const (
 	NoAPI           API = iota
 	ChatCompletions     // openai.chat
@@ -18,8 +21,9 @@ const (
 
 var apiNames = [apis]string{"", "openai.chat", "openai.responses", "openai.embeddings", "anthropic.messages", "http"}
 
-// apiPaths are how addresses of an API end.
-var apiPaths = [apis]string{ChatCompletions: "/chat/completions", Responses: "/responses", Embeddings: "/embeddings", Messages: "/messages"}
+// apiPaths are how addresses of an API end. Messages are of other APIs, too: OpenAI's threads
+// have some.
+var apiPaths = [apis]string{ChatCompletions: "/chat/completions", Responses: "/responses", Embeddings: "/embeddings", Messages: "/v1/messages"}
 
 // String is the API's name in catalogs.
 func (a API) String() string {

@@ -32,6 +32,7 @@ type edit struct {
 	from, to int
 	text     string
 	model    bool
+	usage    bool // a stream's, asked for
 }
 
 var (
@@ -63,8 +64,9 @@ func Parse(api API, body []byte) (*Ask, error) {
 func (q *Ask) Raw() []byte { return q.body }
 
 // Body is the request to send: for a model as its provider calls it, and, where a stream
-// tells its usage on demand only, with that demand. The rest is as the caller wrote it.
-func (q *Ask) Body(model string) ([]byte, error) {
+// tells its usage on demand only, with that demand (see Dialect.Demands). The rest is as
+// the caller wrote it.
+func (q *Ask) Body(model string, demand bool) ([]byte, error) {
 	if q.API == PlainHTTP {
 		return q.body, nil
 	}
@@ -77,6 +79,9 @@ func (q *Ask) Body(model string) ([]byte, error) {
 	}
 	b, at := make([]byte, 0, size), 0
 	for _, e := range q.edits {
+		if e.usage && !demand {
+			continue
+		}
 		b = append(b, q.body[at:e.from]...)
 		b = append(b, e.text...)
 		if e.model {

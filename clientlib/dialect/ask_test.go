@@ -74,6 +74,7 @@ func TestWhatARequestNeeds(t *testing.T) {
 			{"in what a tool gave", `{"messages":[{"content":[{"type":"tool_result","content":[{"type":"image"}]}]}]}`, Ask{Needs: []string{"vision"}, Text: 51, Media: 1000}},
 			{"a document", `{"messages":[{"content":[{"type":"document","source":{"type":"base64"}}]}]}`, Ask{Text: 16, Media: 1000}},
 			{"a document of text is text", `{"messages":[{"content":[{"source":{"type":"text"},"type":"document"}]}]}`, Ask{Text: 60}},
+			{"also in pieces", `{"messages":[{"content":[{"type":"document","source":{"type":"content","content":[{"type":"text","text":"x"}]}}]}]}`, Ask{Text: 102}},
 			{"tools", `{"tools":[{"name":"t"}],"stream":true}`, Ask{Stream: true, Needs: []string{"stream", "tools"}, Text: 14}},
 			{"a schema", `{"output_config":{"format":{"type":"json_schema"}}}`, Ask{Needs: []string{"json_schema"}}},
 			{"as it was written before", `{"output_format":{"type":"json_schema"}}`, Ask{Needs: []string{"json_schema"}}},
@@ -171,12 +172,29 @@ func TestWhatIsSent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := q.Body("m-1")
+		got, err := q.Body("m-1", true)
 		if err != nil || string(got) != c.want {
 			t.Errorf("%s: %s, %v, want %s", c.rule, got, err, c.want)
 		}
 		if string(q.Raw()) != c.body {
 			t.Errorf("%s: raw is %s", c.rule, q.Raw())
+		}
+	}
+}
+
+func TestUsageIsNotAskedForWhereThatIsRefused(t *testing.T) {
+	for body, want := range map[string]string{
+		`{"stream":true}`:             `{"stream":true,"model":"m-1"}`,
+		`{"model":"a","stream":true}`: `{"model":"m-1","stream":true}`,
+		`{"model":"a","stream":true,"stream_options":{"include_usage":false}}`: `{"model":"m-1","stream":true,"stream_options":{"include_usage":false}}`,
+		`{"model":"a","stream":true,"stream_options":{"include_usage":true}}`:  `{"model":"m-1","stream":true,"stream_options":{"include_usage":true}}`,
+	} {
+		q, err := Parse(ChatCompletions, []byte(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := q.Body("m-1", false); err != nil || string(got) != want {
+			t.Errorf("%s: %s, %v, want %s", body, got, err, want)
 		}
 	}
 }
@@ -188,12 +206,12 @@ func TestAModelMayHaveAnyName(t *testing.T) {
 	}
 	for _, name := range []string{"org/m:latest", `a"b\`, "é<\n>"} {
 		var sent struct{ Model string }
-		body, err := q.Body(name)
+		body, err := q.Body(name, true)
 		if err != nil || json.Unmarshal(body, &sent) != nil || sent.Model != name {
 			t.Errorf("%q: %s, %v", name, body, err)
 		}
 	}
-	if body, err := q.Body(""); err == nil {
+	if body, err := q.Body("", true); err == nil {
 		t.Errorf("none: %s", body)
 	}
 }
@@ -207,7 +225,7 @@ func TestAPIsHaveNamesAndPaths(t *testing.T) {
 			t.Errorf("%s: %v", apiPaths[api], got)
 		}
 	}
-	for _, path := range []string{"", "/", "/v1/chat", "/v1/messages/count_tokens", "/v1/responses/"} {
+	for _, path := range []string{"", "/", "/v1/chat", "/v1/messages/count_tokens", "/v1/responses/", "/v1/threads/thread_1/messages", "/channels/1/messages"} {
 		if got := APIOf(path); got != NoAPI {
 			t.Errorf("%s: %v", path, got)
 		}
@@ -228,7 +246,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		sent, err := q.Body("m-1")
+		sent, err := q.Body("m-1", true)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,20 +17,29 @@ var azure = Dialect{
 	header:   azureHeader,
 	ids:      []string{"Apim-Request-Id", "X-Request-Id"},
 	counters: azureCounters,
+	demands:  azureDemands,
 	kind:     azureKind,
 }
 
+// azurePath: the newer addresses, which have a version in their path, and responses name
+// the deployment in the body.
 func azurePath(e *route.Endpoint, api API) string {
-	path := "/openai"
-	if api != Responses { // they name the deployment in the body
-		path += "/deployments/" + url.PathEscape(wireModel(e))
+	path := openaiPath(e, api)
+	switch {
+	case based(e, "/openai/v1"):
+	case api == Responses:
+		path = "/openai" + path
+	default:
+		path = "/openai/deployments/" + url.PathEscape(wireModel(e)) + path
 	}
-	path += openaiPath(e, api)
 	if e.APIVersion == "" {
 		return path
 	}
 	return path + "?api-version=" + url.QueryEscape(e.APIVersion)
 }
+
+// azureDemands: versions are dates, or names of the newest.
+func azureDemands(e *route.Endpoint) bool { return e.APIVersion == "" || e.APIVersion >= "2024-09" }
 
 func azureHeader(to, _ http.Header, secret string) {
 	if secret != "" {

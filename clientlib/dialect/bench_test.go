@@ -89,7 +89,7 @@ func BenchmarkBody(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := q.Body("m-1"); err != nil {
+		if _, err := q.Body("m-1", true); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -114,7 +114,7 @@ func TestARequestIsReadWithFewAllocations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := testing.AllocsPerRun(100, func() { _, _ = q.Body("m-1") }); n > 1 {
+	if n := testing.AllocsPerRun(100, func() { _, _ = q.Body("m-1", true) }); n > 1 {
 		t.Errorf("%v allocations of Body", n)
 	}
 }

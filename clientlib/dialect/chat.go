@@ -58,6 +58,7 @@ func (p *survey) demandUsage() {
 	case asked == (span{}):
 		change = added(p.options.to-1, empty, `"include_usage":true`)
 	}
+	change.usage = true
 	p.q.edits = append(p.q.edits, change)
 }
 

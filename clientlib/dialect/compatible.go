@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"net/url"
 	"slices"
 
 	"github.com/pointsman/pointsman/clientlib/route"
@@ -16,6 +17,7 @@ var compatible = Dialect{
 	header:   openaiHeader,
 	ids:      []string{"X-Request-Id", "Request-Id", "Cf-Ray"},
 	counters: slices.Concat(openaiCounters[:2], othersCounters),
+	demands:  compatibleDemands,
 	kind:     compatibleKind,
 }
 
@@ -28,6 +30,13 @@ var othersCounters = []counter{
 	{limit.Tokens, "X-Ratelimitbysize-Limit-Minute", "X-Ratelimitbysize-Remaining-Minute", "Ratelimitbysize-Reset", false},
 	{limit.Requests, "X-Ratelimit-Limit", "X-Ratelimit-Remaining", "X-Ratelimit-Reset", false},
 	{limit.Tokens, "X-Tokenlimit-Limit", "X-Tokenlimit-Remaining", "X-Tokenlimit-Reset", false},
+}
+
+// compatibleDemands: Mistral tells a stream's usage unasked, and refuses options that it does
+// not know.
+func compatibleDemands(e *route.Endpoint) bool {
+	u, err := url.Parse(e.BaseURL)
+	return err != nil || u.Hostname() != "api.mistral.ai"
 }
 
 func compatibleKind(f *failure, status int) (route.OutcomeKind, bool) {

@@ -34,6 +34,7 @@ type Dialect struct {
 	header   func(to, from http.Header, secret string)              // Header
 	ids      []string                                               // headers, the best first
 	counters []counter                                              // what answers tell of limits
+	demands  func(e *route.Endpoint) bool                           // Demands; nil: all do
 	kind     func(f *failure, status int) (route.OutcomeKind, bool) // what only its errors mean; nil: nothing
 	opaque   bool                                                   // bodies are nobody's but the caller's
 }
@@ -80,6 +81,10 @@ func (d *Dialect) URL(e *route.Endpoint, api API) (*url.URL, error) {
 	}
 	return u, nil
 }
+
+// Demands says whether an endpoint takes the demand for a stream's usage. Those that do not
+// know it refuse the whole request.
+func (d *Dialect) Demands(e *route.Endpoint) bool { return d.demands == nil || d.demands(e) }
 
 // Header writes what the dialect adds to a request: the credential (none: empty) where it
 // belongs, and those of the caller's headers that the API itself defines.
@@ -138,6 +143,11 @@ func carry(to, from http.Header, name string) {
 }
 
 func control(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
+
+// based says whether a base address ends so.
+func based(e *route.Endpoint, end string) bool {
+	return strings.HasSuffix(strings.TrimRight(e.BaseURL, "/"), end)
+}
 
 // wireModel is the model as its provider calls it.
 func wireModel(e *route.Endpoint) string { return cmp.Or(e.WireModel, e.Model) }

@@ -43,6 +43,8 @@ func TestWhereRequestsGo(t *testing.T) {
 			azureBase + "/openai/deployments/gpt%2F4o%202/chat/completions?api-version=2025-04-01"},
 		{"the model's own name where it has no other", "azure-openai", Embeddings, route.Endpoint{BaseURL: azureBase + "/", Model: "embed"}, azureBase + "/openai/deployments/embed/embeddings"},
 		{"responses name it in the body", "azure-openai", Responses, route.Endpoint{BaseURL: azureBase, Model: "m", APIVersion: "a&b"}, azureBase + "/openai/responses?api-version=a%26b"},
+		{"Azure's newer addresses have no deployment", "azure-openai", ChatCompletions, route.Endpoint{BaseURL: azureBase + "/openai/v1/", Model: "m"}, azureBase + "/openai/v1/chat/completions"},
+		{"but may have a version", "azure-openai", Responses, route.Endpoint{BaseURL: azureBase + "/openai/v1", Model: "m", APIVersion: "preview"}, azureBase + "/openai/v1/responses?api-version=preview"},
 		{"messages", "anthropic", Messages, route.Endpoint{BaseURL: "https://api.example"}, api + "/messages"},
 		{"a version is there once", "anthropic", Messages, route.Endpoint{BaseURL: api + "/"}, api + "/messages"},
 		{"plain http adds nothing", "http", PlainHTTP, route.Endpoint{BaseURL: "https://fx.example/v1/"}, "https://fx.example/v1/"},
@@ -80,6 +82,27 @@ func TestWhatADialectAddsToARequest(t *testing.T) {
 		Of(c.dialect).Header(to, c.from, c.secret)
 		if diff := cmp.Diff(c.want, to); diff != "" {
 			t.Errorf("%s:\n%s", c.rule, diff)
+		}
+	}
+}
+
+func TestWhoRefusesToBeAskedForUsage(t *testing.T) {
+	for _, c := range []struct {
+		rule, dialect string
+		endpoint      route.Endpoint
+		want          bool
+	}{
+		{"OpenAI does not", "openai", route.Endpoint{BaseURL: "https://api.openai.com/v1"}, true},
+		{"nor do most others", "openai-compatible", route.Endpoint{BaseURL: "https://api.groq.com/openai/v1"}, true},
+		{"Mistral does", "openai-compatible", route.Endpoint{BaseURL: "https://api.mistral.ai/v1"}, false},
+		{"its models elsewhere do not", "openai-compatible", route.Endpoint{BaseURL: "https://other.example/mistral.ai/v1"}, true},
+		{"Azure's old versions do", "azure-openai", route.Endpoint{APIVersion: "2024-08-01-preview"}, false},
+		{"its new ones do not", "azure-openai", route.Endpoint{APIVersion: "2024-10-21"}, true},
+		{"nor do those without a date", "azure-openai", route.Endpoint{APIVersion: "preview"}, true},
+		{"or none", "azure-openai", route.Endpoint{}, true},
+	} {
+		if got := Of(c.dialect).Demands(&c.endpoint); got != c.want {
+			t.Errorf("%s: %v", c.rule, got)
 		}
 	}
 }

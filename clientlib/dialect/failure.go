@@ -172,8 +172,11 @@ func (f *failure) says(phrases ...string) bool {
 // put a credential out by its words.
 func (f *failure) outOfCredit() bool {
 	return f.is("insufficient_quota", "credit_balance_exhausted", "organization_spend_limit_exceeded",
-		"project_spend_limit_exceeded", "organization_usage_limit_exceeded", "billing_hard_limit_reached") ||
-		strings.HasPrefix(f.prose, "your credit balance is too low")
+		"project_spend_limit_exceeded", "organization_usage_limit_exceeded", "billing_hard_limit_reached",
+		"billing_not_active", "organization_restricted", "blocked_api_access") || // the latter two: Groq
+		strings.HasPrefix(f.prose, "your credit balance is too low") || // these are Anthropic's
+		strings.HasPrefix(f.prose, "you have reached your specified api usage limits") ||
+		strings.HasPrefix(f.prose, "this organization has been disabled")
 }
 
 func (f *failure) tooLong() bool {
@@ -182,19 +185,30 @@ func (f *failure) tooLong() bool {
 	}
 	return !f.is("string_above_max_length") && (f.says("current length is") && f.says("while limit is") || f.says(
 		"maximum context length", "exceed context limit", "longer than the model's context length",
-		"longer than the maximum model length", "exceeds the context window", "prompt is too long",
-		"input tokens exceed the configured limit", "tokens + `max_new_tokens` must be",
+		"longer than the maximum model length", "the model's context length is only",
+		"exceeds the maximum allowed length", "exceeds the context window", "prompt is too long",
+		"input tokens exceed the configured limit", "tokens + `max_new_tokens` must be", "tokens and 'max_new_tokens' must not",
 		"exceeds the available context size", "exceeds the maximum number of tokens allowed",
-		"request too large for")) // above the whole limit per minute: waiting never helps
+		"required for long context requests", // a bill of Anthropic's
+		"request too large for"))             // above the whole limit per minute: waiting never helps
 }
 
 func (f *failure) filtered() bool {
-	return f.is("content_policy_violation", "content_filter") ||
-		f.says("usage policy", "content management policy", "content filtering policy")
+	return f.is("content_policy_violation", "content_filter", "invalid_prompt", "image_content_policy_violation",
+		"bio_policy", "misalignment_policy_violation") ||
+		f.says("usage policy", "content management policy", "content filtering policy") ||
+		strings.HasPrefix(f.prose, "content exists risk") // DeepSeek
 }
 
 func (f *failure) noModel() bool {
 	return f.is("model_not_found", "NotFoundError") || f.is("not_found_error") && strings.HasPrefix(f.prose, "model")
+}
+
+// badImage: a response that failed names what it was given.
+func (f *failure) badImage() bool {
+	return f.is("invalid_image", "invalid_image_format", "invalid_base64_image", "invalid_image_url", "invalid_image_mode",
+		"image_too_large", "image_too_small", "image_parse_error", "image_file_too_large", "image_file_not_found",
+		"unsupported_image_media_type", "empty_image_file", "failed_to_download_image")
 }
 
 // status is what an error without one stands for.
@@ -219,7 +233,7 @@ func (f *failure) status() int {
 		return 529
 	case f.is("server_is_overloaded"):
 		return http.StatusServiceUnavailable
-	case f.is("invalid_request_error", "BadRequestError"), f.tooLong(), f.filtered():
+	case f.is("invalid_request_error", "BadRequestError"), f.tooLong(), f.filtered(), f.badImage():
 		return http.StatusBadRequest
 	}
 	return http.StatusBadGateway

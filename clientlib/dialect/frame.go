@@ -7,8 +7,10 @@ import (
 	"io"
 )
 
-// MaxEvent bounds one event of a stream, in bytes.
-const MaxEvent = 1 << 20
+// MaxEvent bounds one event of a stream, in bytes: as much as the official SDKs take of a
+// line. The last event of a response repeats the whole of it, with images in base64. Room is
+// made as bytes come, so only a stream with such an event takes it.
+const MaxEvent = 32 << 20
 
 var errEventTooLong = fmt.Errorf("stream: an event above %d bytes", MaxEvent)
 

@@ -17,8 +17,11 @@ var plainHTTP = Dialect{
 	opaque: true,
 }
 
-// plainKind: path and method are the caller's, so what is missing or forbidden there is
-// the caller's matter, not the endpoint's.
+// plainKind: path, method and conditions are the caller's, so what is missing, forbidden or
+// elsewhere there is the caller's matter, not the endpoint's.
 func plainKind(_ *failure, status int) (route.OutcomeKind, bool) {
-	return route.Refused, status == 403 || status == 404 || status == 410
+	if status == 304 {
+		return route.Served, true
+	}
+	return route.Refused, status/100 == 3 || status == 403 || status == 404 || status == 410
 }

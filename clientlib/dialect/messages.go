@@ -65,7 +65,7 @@ func (a *saying) block() {
 			if bytes.HasSuffix(a.word(), []byte("tool_use")) {
 				a.tool, a.generated = true, true
 			}
-		case "text", "thinking", "citation", "data": // data: thoughts that are hidden
+		case "text", "thinking", "citation", "content", "data": // data: thoughts that are hidden
 			a.say()
 		case "partial_json":
 			a.tool = true

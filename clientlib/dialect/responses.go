@@ -27,6 +27,8 @@ func (a *saying) response(name []byte) {
 		a.responseEvent(a.word())
 	case "delta":
 		a.grew = filled(a.skip())
+	case "partial_image_b64":
+		a.say()
 	case "item":
 		a.item()
 	case "response":
@@ -51,6 +53,8 @@ func (a *saying) responseEvent(name []byte) {
 		a.part = ending
 	case "response.failed", "error":
 		a.part = breaking
+	case "keepalive", "response.keep_alive": // OpenAI, OpenRouter
+		a.part = pinging
 	default:
 		if bytes.HasSuffix(name, []byte(".delta")) {
 			a.part = growing
@@ -62,7 +66,7 @@ func (a *saying) responseEvent(name []byte) {
 // item reads a part of the output. A tool's call begins to be heard with its item.
 func (a *saying) item() {
 	switch kind := a.kind(); string(kind) {
-	case "function_call", "custom_tool_call", "computer_call", "local_shell_call", "shell_call", "apply_patch_call":
+	case "function_call", "custom_tool_call", "computer_call", "local_shell_call", "shell_call", "apply_patch_call", "mcp_approval_request":
 		a.waits, a.tool, a.generated = true, true, true
 	default:
 		if bytes.HasSuffix(kind, []byte("_call")) { // the provider's own tool

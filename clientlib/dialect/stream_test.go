@@ -105,7 +105,7 @@ func TestFrames(t *testing.T) {
 		{"a comment may be the end", a + "\n\n: bye", []string{"chunk generated", "comment", "EOF"}},
 		{"data may take several lines", "data: {\"choices\":\ndata: []}\n\n", []string{"chunk", "EOF"}},
 		{"an event that is too long ends the stream", "data: " + long + "\n\n", []string{errEventTooLong.Error()}},
-		{"and so do many lines", strings.Repeat("data: "+long[:9000]+"\n", 120), []string{errEventTooLong.Error()}},
+		{"and so do many lines", strings.Repeat("data: "+long[:9000]+"\n", MaxEvent/9000), []string{errEventTooLong.Error()}},
 		{"a long one does not", events(`{"choices":[{"delta":{"content":"`+long[:MaxEvent-100]+`"}}]}`, "[DONE]"), []string{"chunk generated", "done", "EOF"}},
 	})
 }
@@ -149,6 +149,7 @@ func TestResponseStreams(t *testing.T) {
 	checkStreams(t, Responses, []streamCase{
 		{"from creation to completion", named(created, text, `{"type":"response.completed","response":{"id":"r-1","status":"completed","output":[{"type":"message"}],"usage":{"input_tokens":41,"input_tokens_details":{"cached_tokens":1},"output_tokens":9}}}`),
 			[]string{"chunk id=r-1", "chunk generated", "done 41+9 stopped", "EOF"}},
+		{"the end repeats its images", named(`{"type":"response.completed","response":{"status":"completed","output":[{"type":"image_generation_call","result":"` + strings.Repeat("A", 20<<20) + `"}]}}`), []string{"done generated tool stopped", "EOF"}},
 		{"too many tokens", named(`{"type":"response.incomplete","response":{"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"}}}`), []string{"done truncated", "EOF"}},
 		{"a filter", named(`{"type":"response.incomplete","response":{"incomplete_details":{"reason":"content_filter"},"status":"incomplete"}}`), []string{"done blocked", "EOF"}},
 		{"another reason", named(`{"type":"response.incomplete","response":{"status":"incomplete","incomplete_details":null}}`), []string{"done other", "EOF"}},
@@ -159,6 +160,9 @@ func TestResponseStreams(t *testing.T) {
 		{"reasoning and refusal are content, in any order of members", named(`{"delta":"hm","type":"response.reasoning_summary_text.delta"}`, `{"type":"response.refusal.delta","delta":"no"}`), []string{"chunk generated", "chunk generated", "EOF"}},
 		{"an answer that failed", named(created, `{"type":"response.failed","response":{"id":"r-1","status":"failed","error":{"code":"rate_limit_exceeded","message":"x"}}}`), []string{"chunk id=r-1", "failed limited 429 rate_limit_exceeded", "EOF"}},
 		{"or does not say why", named(`{"type":"response.failed","response":{"status":"failed","error":null}}`), []string{"failed faulted 502 response.failed", "EOF"}},
+		{"what keeps the connection open says nothing", named(`{"type":"keepalive","sequence_number":3}`) + events(`{"type":"response.keep_alive"}`), []string{"comment", "comment", "EOF"}},
+		{"a tool that its caller has to allow waits for it", named(`{"type":"response.output_item.done","item":{"type":"mcp_approval_request"}}`, `{"type":"response.completed","response":{"status":"completed"}}`), []string{"chunk generated tool", "done called_tool", "EOF"}},
+		{"an image that is not ready is content", named(`{"type":"response.image_generation_call.partial_image","partial_image_b64":"AAAA"}`), []string{"chunk generated", "EOF"}},
 		{"an error", named(`{"type":"error","code":"server_error","message":"x","param":null}`), []string{"failed faulted 502 server_error", "EOF"}},
 		{"an event that says its name outside only", "event: response.output_text.delta\ndata: {\"delta\":\"a\"}\n\n", []string{"chunk generated", "EOF"}},
 		{"the mark of another API says nothing", events("[DONE]"), []string{"comment", "EOF"}},
@@ -177,6 +181,7 @@ func TestMessageStreams(t *testing.T) {
 		{"thinking is content, its signature is not", named(`{"type":"content_block_delta","delta":{"type":"thinking_delta","thinking":"hm"}}`, `{"type":"content_block_delta","delta":{"type":"signature_delta","signature":"x"}}`), []string{"chunk generated", "chunk", "EOF"}},
 		{"hidden thoughts are content", named(`{"type":"content_block_start","content_block":{"type":"redacted_thinking","data":"x"}}`), []string{"chunk generated", "EOF"}},
 		{"reasons to end", named(`{"type":"message_delta","delta":{"stop_reason":"refusal"}}`, `{"type":"message_delta","delta":{"stop_reason":"model_context_window_exceeded"}}`, `{"type":"message_delta","delta":{"stop_reason":"pause_turn"}}`), []string{"chunk blocked", "chunk overflowed", "chunk other", "EOF"}},
+		{"what a conversation was shortened to is content", named(`{"type":"content_block_delta","delta":{"type":"compaction_delta","content":"so far"}}`), []string{"chunk generated", "EOF"}},
 		{"an error", named(start, `{"type":"error","error":{"type":"overloaded_error","message":"x"}}`), []string{"chunk 40+1 id=m-1", "failed faulted 529 overloaded_error", "EOF"}},
 		{"a malformed event", named(stop[:9], stop), []string{"malformed", "done", "EOF"}},
 	})
@@ -296,8 +301,14 @@ func TestUsageFitsTogether(t *testing.T) {
 		{ChatCompletions, `{"prompt_tokens":1e40,"completion_tokens":3}`, money.Usage{Output: 3}},
 		{ChatCompletions, `{"prompt_tokens":10,"prompt_cache_hit_tokens":4,"completion_tokens":3}`, money.Usage{Input: 10, Cached: 4, Output: 3}},
 		{ChatCompletions, `{"prompt_tokens":10,"cache_read_input_tokens":4,"completion_tokens":3}`, money.Usage{Input: 10, Output: 3}},
+		{ChatCompletions, `{"prompt_tokens":10,"completion_tokens":3,"total_tokens":40,"completion_tokens_details":{"reasoning_tokens":27}}`, money.Usage{Input: 10, Output: 30}},
+		{ChatCompletions, `{"prompt_tokens":10,"completion_tokens":3,"total_tokens":13,"completion_tokens_details":{"reasoning_tokens":2}}`, money.Usage{Input: 10, Output: 3}},
+		{ChatCompletions, `{"prompt_tokens":10,"completion_tokens":3,"total_tokens":9223372036854775807}`, money.Usage{Input: 10, Output: maxTokens - 10}},
+		{ChatCompletions, `{"prompt_tokens":10,"completion_tokens":3,"total_tokens":-9223372036854775808}`, money.Usage{Input: 10, Output: 3}},
 		{Responses, `{"input_tokens":10,"output_tokens":3,"input_tokens_details":{"cached_tokens":6,"cache_write_tokens":2}}`, money.Usage{Input: 10, Cached: 6, Written: 2, Output: 3}},
 		{Messages, `{"input_tokens":10,"output_tokens":3,"cache_read_input_tokens":6,"cache_creation_input_tokens":2}`, money.Usage{Input: 18, Cached: 6, Written: 2, Output: 3}},
+		{Messages, `{"input_tokens":10,"output_tokens":3,"cache_creation":{"ephemeral_5m_input_tokens":2,"ephemeral_1h_input_tokens":0},"cache_creation_input_tokens":2,"server_tool_use":{"web_search_requests":1}}`, money.Usage{Input: 12, Written: 2, Output: 3}},
+		{Messages, `{"iterations":[{"type":"compaction","input_tokens":100,"output_tokens":5,"cache_read_input_tokens":7,"cache_creation_input_tokens":1},{"input_tokens":10,"output_tokens":3,"type":"message"}],"input_tokens":10,"output_tokens":3}`, money.Usage{Input: 118, Cached: 7, Written: 1, Output: 8}},
 		{Messages, `{"input_tokens":-10,"output_tokens":3,"cache_read_input_tokens":9223372036854775807,"cache_creation_input_tokens":9223372036854775807}`, money.Usage{Input: maxTokens, Cached: maxTokens, Output: 3}},
 	} {
 		e, err := speaker[c.api].Stream(c.api, strings.NewReader(events(`{"usage":`+c.usage+`}`))).Next()

@@ -7,10 +7,17 @@ const maxTokens = 1 << 30
 
 // tokens is what an answer says it used, as it says it.
 type tokens struct {
-	input, output   int64
-	cached, written int64 // inside the input
-	read, created   int64 // of a cache, beside the input
-	told            bool  // since told was last unset
+	counts
+	total           int64
+	cached, written int64  // inside the input
+	compaction      counts // in none of the others
+	kind            []byte // of a round
+	told            bool   // since told was last unset
+}
+
+type counts struct {
+	input, output int64
+	read, created int64 // of a cache, beside the input
 }
 
 // tokens reads a usage object. What it does not tell stays.
@@ -31,10 +38,31 @@ func (s *scanner) tokens(t *tokens) {
 			t.set(&t.read, s.skip())
 		case "cache_creation_input_tokens":
 			t.set(&t.created, s.skip())
+		case "total_tokens":
+			t.total, _ = readWhole(s.skip())
+		case "iterations":
+			t.compaction = s.compaction()
+		case "type":
+			t.kind = s.word()
 		default:
 			s.skip()
 		}
 	}
+}
+
+// compaction reads the rounds that made an answer of Anthropic's: those that shortened the
+// conversation are in no other count.
+func (s *scanner) compaction() (all counts) {
+	for range s.elements {
+		var round tokens
+		if s.tokens(&round); string(round.kind) == "compaction" {
+			all.input += within(round.input, maxTokens)
+			all.output += within(round.output, maxTokens)
+			all.read += within(round.read, maxTokens)
+			all.created += within(round.created, maxTokens)
+		}
+	}
+	return all
 }
 
 func (t *tokens) set(to *int64, raw []byte) {
@@ -46,16 +74,20 @@ func (t *tokens) set(to *int64, raw []byte) {
 // money is the usage with numbers that fit each other, whatever was sent.
 func (t *tokens) money(api API) money.Usage {
 	input, cached, written := within(t.input, maxTokens), t.cached, t.written
-	if api == Messages {
-		cached, written = within(t.read, maxTokens), within(t.created, maxTokens)
-		input = within(input+cached+written, maxTokens)
+	output := within(t.output, maxTokens)
+	switch more := &t.compaction; api {
+	case Messages:
+		cached, written = within(t.read, maxTokens)+more.read, within(t.created, maxTokens)+more.created
+		input, output = within(input+more.input+cached+written, maxTokens), output+more.output
+	case ChatCompletions: // xAI and Gemini leave reasoning out of the output, not out of the total
+		output = max(output, within(t.total, maxTokens)-input)
 	}
 	cached = within(cached, input)
 	return money.Usage{
 		Input:   input,
 		Cached:  cached,
 		Written: within(written, input-cached),
-		Output:  within(t.output, maxTokens),
+		Output:  within(output, maxTokens),
 	}
 }
 

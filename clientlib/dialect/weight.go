@@ -74,7 +74,8 @@ func (s *scanner) piece() (w weight) {
 		case "content", "output": // the output of a tool
 			content = s.weight()
 		case "source": // of a document
-			plain = string(s.kind()) == "text"
+			kind := s.kind()
+			plain = string(kind) == "text" || string(kind) == "content"
 		default:
 			s.skip()
 		}
