@@ -63,7 +63,7 @@ func (c *Client) api(call *call, e *route.Endpoint) string {
 	if call.request.API != "" {
 		return call.request.API
 	}
-	for _, api := range c.view.Load().terms.apis[call.workload] {
+	for _, api := range c.view.Load().terms.workloads[call.workload].apis {
 		if slices.Contains(e.APIs, api) {
 			return api
 		}

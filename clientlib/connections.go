@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"time"
 )
@@ -45,13 +46,29 @@ func newConnections(given http.RoundTripper, now int64) *connections {
 	return s
 }
 
-// RoundTrip sends.
+// RoundTrip sends. A connection that was closed before the request came says nothing of the
+// endpoint, and another is taken.
 func (s *connections) RoundTrip(r *http.Request) (*http.Response, error) {
-	if s.given != nil {
-		return s.given.RoundTrip(r)
+	sender := s.given
+	if sender == nil {
+		sender = s.own.Load()
 	}
-	return s.own.Load().RoundTrip(r)
+	answer, err := sender.RoundTrip(r)
+	if err == nil || !strings.HasSuffix(err.Error(), closedIdle) || r.Body != nil && r.GetBody == nil {
+		return answer, err
+	}
+	again := r.WithContext(r.Context())
+	if r.Body != nil {
+		if again.Body, err = r.GetBody(); err != nil {
+			return nil, err
+		}
+	}
+	return sender.RoundTrip(again)
 }
+
+// closedIdle is what net/http says when an endpoint closed a pooled connection just as it
+// was taken; it sends again by itself only what is no POST.
+const closedIdle = "http: server closed idle connection"
 
 // tells says whether a request is told when it has its connection.
 func (s *connections) tells() bool {

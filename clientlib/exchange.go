@@ -129,8 +129,7 @@ func (x *exchange) again() (io.ReadCloser, error) {
 }
 
 // send waits for the answer's header. Only net/http's own transport tells when it has a
-// connection. One that was closed before the request came says nothing of the endpoint, and
-// another is taken.
+// connection.
 func (x *exchange) send(r *http.Request) (*http.Response, error) {
 	sender := x.client.http
 	x.watch.phase("connect", x.watch.limits.Connect)
@@ -138,22 +137,11 @@ func (x *exchange) send(r *http.Request) (*http.Response, error) {
 		x.connected()
 	}
 	answer, err := sender.RoundTrip(r)
-	if err != nil && strings.HasSuffix(err.Error(), closedIdle) {
-		again := r.WithContext(r.Context())
-		if r.GetBody != nil {
-			again.Body, _ = x.again()
-		}
-		answer, err = sender.RoundTrip(again)
-	}
 	if err == nil {
 		x.connected()
 	}
 	return answer, err
 }
-
-// closedIdle is what net/http says when an endpoint closed a pooled connection just as it
-// was taken; it sends again by itself only what is no POST.
-const closedIdle = "http: server closed idle connection"
 
 // connected ends the time for connecting, if it is not over.
 func (x *exchange) connected() {

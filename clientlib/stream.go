@@ -64,7 +64,7 @@ func (x *exchange) stream(answer *http.Response) (_ *http.Response, final bool) 
 	x.streaming, x.stall = true, true
 	o := &opening{
 		liveBody: &liveBody{exchange: x, source: source, events: *x.address.dialect.Stream(x.visit.ask.API, source)},
-		answer:   answer, whole: x.client.view.Load().terms.whole[x.call.workload],
+		answer:   answer, whole: x.client.view.Load().terms.workloads[x.call.workload].whole,
 	}
 	for {
 		e, err := o.next()

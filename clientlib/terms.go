@@ -12,28 +12,37 @@ import (
 
 // terms are what the library itself needs of a catalog. They never change.
 type terms struct {
-	whole            map[string]bool // workloads whose streams are held to their end
-	priorities       map[string]route.Priority
-	policies         map[string]string   // what a tenant may have of endpoints, or its name if that is its own
-	totals           map[string]int64    // µs that a call may take, by workload
-	apis             map[string][]string // that a workload takes
-	windows, outputs []int64             // that endpoints hold
-	meters           map[string]*meter   // by model
-	models           map[string][]*meter // of a workload's endpoints
-	addresses        sync.Map            // *address by *route.Endpoint: the one thing that comes later
+	workloads        map[string]workTerms
+	priorities       map[string]route.Priority // by tenant
+	policies         map[string]string         // what a tenant may have of endpoints, or its name if that is its own
+	windows, outputs []int64                   // that endpoints hold
+	meters           map[string]*meter         // by model
+	addresses        sync.Map                  // *address by *route.Endpoint: the one thing that comes later
+}
+
+// workTerms are those of one workload.
+type workTerms struct {
+	apis   []string // that it takes
+	total  int64    // µs that a call may take
+	whole  bool     // its streams are held to their end
+	begins bool     // how a prompt begins may say where it goes
+	models []*meter // of its endpoints
 }
 
 // termsOf keeps of the terms before what was learned.
 func termsOf(c *route.Catalog, was *terms) *terms {
-	t := &terms{whole: map[string]bool{}, priorities: map[string]route.Priority{}, policies: map[string]string{}, totals: map[string]int64{}, apis: map[string][]string{}}
-	t.meter(c, was)
+	t := &terms{workloads: map[string]workTerms{}, priorities: map[string]route.Priority{}, policies: map[string]string{}}
+	endpoints := t.meter(c, was)
 	for i := range c.Tenants {
 		tenant := &c.Tenants[i]
 		t.priorities[tenant.Name], t.policies[tenant.Name] = tenant.Priority, policyOf(tenant)
 	}
 	for i := range c.Workloads {
 		w := &c.Workloads[i]
-		t.whole[w.Name], t.totals[w.Name], t.apis[w.Name] = w.Whole, w.Attempts.Total, w.APIs
+		t.workloads[w.Name] = workTerms{
+			apis: w.APIs, total: w.Attempts.Total, whole: w.Whole, models: modelsOf(w, endpoints),
+			begins: w.Affinity.On == route.AffinityPrefix || w.Strategy == route.Hash,
+		}
 	}
 	for i := range c.Endpoints {
 		t.windows = append(t.windows, c.Endpoints[i].ContextWindow)
@@ -44,10 +53,9 @@ func termsOf(c *route.Catalog, was *terms) *terms {
 	return t
 }
 
-// meter gives every model a meter, and every workload those of the models it may meet.
-func (t *terms) meter(c *route.Catalog, was *terms) {
-	t.meters, t.models = map[string]*meter{}, map[string][]*meter{}
-	endpoints := map[string]*meter{}
+// meter gives every model a meter. The answer has them by endpoint.
+func (t *terms) meter(c *route.Catalog, was *terms) (endpoints map[string]*meter) {
+	t.meters, endpoints = map[string]*meter{}, map[string]*meter{}
 	for i := range c.Endpoints {
 		e := &c.Endpoints[i]
 		m := t.meters[e.Model]
@@ -59,23 +67,26 @@ func (t *terms) meter(c *route.Catalog, was *terms) {
 		}
 		t.meters[e.Model], endpoints[e.Name] = m, m
 	}
-	for i := range c.Workloads {
-		w := &c.Workloads[i]
-		for _, tier := range w.Tiers {
-			for _, name := range tier.Endpoints {
-				if m := endpoints[name]; m != nil && !slices.Contains(t.models[w.Name], m) {
-					t.models[w.Name] = append(t.models[w.Name], m)
-				}
+	return endpoints
+}
+
+// modelsOf are the meters of the models that a workload may meet.
+func modelsOf(w *route.Workload, endpoints map[string]*meter) (all []*meter) {
+	for _, tier := range w.Tiers {
+		for _, name := range tier.Endpoints {
+			if m := endpoints[name]; m != nil && !slices.Contains(all, m) {
+				all = append(all, m)
 			}
 		}
 	}
+	return all
 }
 
 // ratio is how many tokens a byte of a workload's text is at most: too small a reservation
 // runs into limits, one too large is given back.
 func (t *terms) ratio(workload string) float64 {
 	most := 0.0
-	for _, m := range t.models[workload] {
+	for _, m := range t.workloads[workload].models {
 		most = max(most, m.ratio())
 	}
 	return cmp.Or(most, firstRatio)

@@ -57,7 +57,7 @@ func (c *Client) endCall(call *call, err error) {
 
 // named adds that the workload is none, to an end that came before the router was asked.
 func (c *Client) named(call *call, err error) error {
-	_, known := c.view.Load().terms.totals[call.workload]
+	_, known := c.view.Load().terms.workloads[call.workload]
 	if known || err == nil || call.attempts > 0 || errors.Is(err, ErrUnknownWorkload) {
 		return err
 	}

@@ -129,7 +129,7 @@ func (t *transport) api(r *http.Request) dialect.API {
 	if name == "" {
 		return api
 	}
-	takes := t.client.view.Load().terms.apis[name]
+	takes := t.client.view.Load().terms.workloads[name].apis
 	if api == dialect.NoAPI || !slices.Contains(takes, api.String()) && slices.Contains(takes, dialect.PlainHTTP.String()) {
 		return dialect.PlainHTTP
 	}
@@ -142,6 +142,9 @@ func (t *transport) visit(r *http.Request, ask *dialect.Ask) *visit {
 	workload := cmp.Or(r.Header.Get(WorkloadHeader), ask.Model)
 	q := t.request(r, ask)
 	q.Input = c.estimate(workload, ask)
+	if c.view.Load().terms.workloads[workload].begins {
+		q.Prefix = ask.Prefix()
+	}
 	return &visit{call: c.begin(workload, q, c.clock.deadline(r.Context())), transport: t, caller: r, ask: ask}
 }
 
@@ -154,7 +157,7 @@ func (t *transport) request(r *http.Request, ask *dialect.Ask) Request {
 	}
 	return Request{
 		Tenant: cmp.Or(tenant, r.Header.Get(TenantHeader)), API: ask.API.String(), Needs: ask.Needs, Stream: ask.Stream,
-		MaxOutput: ask.MaxOutput, Session: session, Prefix: ask.Prefix,
+		MaxOutput: ask.MaxOutput, Session: session,
 	}
 }
 

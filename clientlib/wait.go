@@ -151,7 +151,7 @@ func (c *Client) enter(call *call, deadline int64) (*waiter, route.Step) {
 	defer q.resize()
 	now := c.clock.now()
 	w := &waiter{call: call, ask: t.ask(call), tokens: call.request.tokens(), since: now}
-	w.end = min(now+q.limit.Microseconds(), call.began+t.totals[call.workload])
+	w.end = min(now+q.limit.Microseconds(), call.began+t.workloads[call.workload].total)
 	w.deadline = min(w.end, cmp.Or(deadline, math.MaxInt64))
 	l := q.queue.lanes[w.ask]
 	if l != nil {

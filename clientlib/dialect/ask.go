@@ -19,11 +19,11 @@ type Ask struct {
 	Text      int64    // bytes of the prompt, tools included, without its media
 	Media     int64    // tokens of what is no text: guessed of images and the like, counted of what came as tokens
 	MaxOutput int64    // tokens; 0: not given
-	Prefix    string   // how the prompt begins, as it was written; at most 4 KiB
 
-	body  []byte
-	edits []edit // by place
-	room  [2]edit
+	body   []byte
+	begins [2][]byte // the prompt, in two parts
+	edits  []edit    // by place
+	room   [2]edit
 }
 
 // edit is what Body changes: text stands where from to to was, and the model's name
@@ -62,6 +62,13 @@ func Parse(api API, body []byte) (*Ask, error) {
 
 // Raw is the request as the caller wrote it; not to be changed.
 func (q *Ask) Raw() []byte { return q.body }
+
+// Prefix is how the prompt begins, as it was written; at most 4 KiB.
+func (q *Ask) Prefix() string {
+	first := q.begins[0][:min(len(q.begins[0]), maxPrefix)]
+	then := q.begins[1][:min(len(q.begins[1]), maxPrefix-len(first))]
+	return string(first) + string(then)
+}
 
 // Body is the request to send: for a model as its provider calls it, and, where a stream
 // tells its usage on demand only, with that demand (see Dialect.Demands). The rest is as

@@ -88,7 +88,7 @@ func TestWhatARequestNeeds(t *testing.T) {
 				continue
 			}
 			c.want.API = api
-			if diff := cmp.Diff(c.want, *got, cmpopts.IgnoreUnexported(Ask{}), cmpopts.IgnoreFields(Ask{}, "Prefix")); diff != "" {
+			if diff := cmp.Diff(c.want, *got, cmpopts.IgnoreUnexported(Ask{}), cmpopts.IgnoreFields(Ask{})); diff != "" {
 				t.Errorf("%v: %s:\n%s", api, c.rule, diff)
 			}
 		}
@@ -110,8 +110,8 @@ func TestAPrefixIsHowThePromptBegins(t *testing.T) {
 		{Messages, `{"messages":[{}],"system":null}`, `[{}]`},
 		{PlainHTTP, `{"messages":[{}]}`, ""},
 	} {
-		if q, err := Parse(c.api, []byte(c.body)); err != nil || q.Prefix != c.want {
-			t.Errorf("%.40s: %v, %.40s", c.body, err, q.Prefix)
+		if q, err := Parse(c.api, []byte(c.body)); err != nil || q.Prefix() != c.want {
+			t.Errorf("%.40s: %v, %.40s", c.body, err, q.Prefix())
 		}
 	}
 }
@@ -267,7 +267,7 @@ func FuzzParse(f *testing.F) {
 		if !reflect.DeepEqual(was, is) {
 			t.Errorf("sent %s of %s", sent, body)
 		}
-		if q.Text < 0 || q.Media < 0 || q.MaxOutput < 0 || len(q.Prefix) > maxPrefix || q.Text > int64(len(body)) {
+		if q.Text < 0 || q.Media < 0 || q.MaxOutput < 0 || len(q.Prefix()) > maxPrefix || q.Text > int64(len(body)) {
 			t.Errorf("%+v", q)
 		}
 	})

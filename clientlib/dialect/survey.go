@@ -138,9 +138,7 @@ func (p *survey) weigh() {
 		needs |= w.needs
 	}
 	q.Needs = needLists[needs]
-	first := p.lead.raw[:min(len(p.lead.raw), maxPrefix)]
-	then := p.prompt.raw[:min(len(p.prompt.raw), maxPrefix-len(first))]
-	q.Prefix = string(first) + string(then)
+	q.begins = [2][]byte{p.lead.raw, p.prompt.raw}
 }
 
 // added is a member put at the end of an object.
