@@ -47,7 +47,7 @@ func attempt(t *testing.T, a clientlib.AttemptInfo) (span, metrics []string) {
 func written(all []attribute.KeyValue) []string {
 	var out []string
 	for _, kv := range all {
-		out = append(out, fmt.Sprintf("%s=%s", kv.Key, kv.Value.Emit()))
+		out = append(out, fmt.Sprintf("%s=%s", kv.Key, kv.Value.String()))
 	}
 	slices.Sort(out)
 	return out

@@ -26,7 +26,7 @@ func serve(in io.Reader, out io.Writer) error {
 	s := &http.Server{Handler: handler(), ReadHeaderTimeout: time.Minute}
 	go func() {
 		_, _ = io.Copy(io.Discard, in) // whoever started it has gone
-		s.Close()
+		_ = s.Close()                  // it ends with its process
 	}()
 	if err := s.Serve(l); err != http.ErrServerClosed {
 		return err
