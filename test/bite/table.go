@@ -16,14 +16,14 @@ const (
 	cannot = "n/a: "
 )
 
-// required are the faults seen elsewhere that decisions, states and catalogs can have.
+// required are the faults seen elsewhere that decisions, states, streams and catalogs can have.
 var required = strings.Fields(`
-	A1 A2 A3 A5 A6 A9 A10 A11 A13 A14 A15 A17 A18 A19 A21 A22 A23 A25 A26 A29 A30 A31 A33
+	A1 A2 A3 A5 A6 A9 A10 A11 A13 A14 A15 A17 A18 A19 A21 A22 A23 A25 A26 A27 A29 A30 A31 A33
 	B1 B2 B4 B6 B8 B9 B10 B12 B13 B14 B16 B17 B18 B20 B21 B22 B24 B25 B26 B28 B29 B30 B32 B33
 	B36 B37 B38 B40 B41 B42 B44 B45 B46 B48 B49
-	C1 C5
-	D7 D9 D10 D13 D14 D15 D17 D18 D19 D21 D23 D25
-	E5 E9 E10 E12 E13 E14 E18 E20
+	C1 C3 C4 C5
+	D1 D2 D3 D5 D6 D7 D9 D10 D11 D13 D14 D15 D17 D18 D19 D21 D22 D23 D25
+	E1 E2 E5 E9 E10 E12 E13 E14 E16 E17 E18 E20
 	F1 F4 F6 F8 F9 F10 F12 F13`)
 
 // row is one fault: the rule that makes it impossible, the test of that rule, and a break
