@@ -4,8 +4,11 @@
 // Open starts a client on the newest catalog it can find; from then on it follows its
 // parent (an agent or a replica of the control plane), reports what it sees, and routes
 // by its last good snapshot whatever happens to them. Three ways lead to an endpoint:
-// Transport for any SDK that takes an http.Client, Do for calls that the application
-// sends itself, Pick for those that want only the decision.
+// Transport for any SDK that takes an http.Client, such as OpenAI's and Anthropic's, Do for
+// calls that the application sends itself, Pick for those that want only the decision.
+//
+// Package dialect judges answers for who sends by Do or Pick, clientprom and clientotel show
+// what a client does, clienttest is for applications' tests. docs/library.md is the guide.
 //
 // The decisions are made in package route. This package owns what it does not: time,
 // chance, goroutines, the lock, credentials and the connections.

@@ -114,7 +114,8 @@ func inOrder(first, second *clienttest.Endpoint) *route.Catalog {
 	return catalog
 }
 
-// A stream that breaks after content has reached the caller is no whole answer.
+// A stream that breaks after content has reached the caller is no whole answer. Asking anew is
+// for whoever can take back what was shown, and acted on no part of a tool's call.
 func ExampleStreamError() {
 	endpoint := clienttest.Start("own")
 	defer endpoint.Close()
@@ -124,20 +125,29 @@ func ExampleStreamError() {
 		return
 	}
 	defer c.Close()
-	endpoint.Next(clienttest.Cut("once upon", " a time"))
+	endpoint.Next(clienttest.Cut("once upon", " a time")) // then it serves as always
 	sdk := &http.Client{Transport: c.Transport(clientlib.TransportConfig{})}
-	resp, err := sdk.Post("https://api.example/v1/chat/completions", "application/json", strings.NewReader(`{"model":"chat","stream":true}`))
-	if err != nil {
-		fmt.Println(err)
-		return
+	read := func() error {
+		resp, err := sdk.Post("https://api.example/v1/chat/completions", "application/json", strings.NewReader(`{"model":"chat","stream":true}`))
+		if err != nil {
+			return err
+		}
+		defer resp.Body.Close()
+		_, err = io.Copy(io.Discard, resp.Body) // shown as it comes
+		return err
 	}
-	defer resp.Body.Close()
-	_, err = io.ReadAll(resp.Body)
+	err = read()
 	var broken *clientlib.StreamError
 	if errors.As(err, &broken) {
 		fmt.Println(broken.Endpoint, broken.Events, "events, then", broken.Outcome.Kind)
+		if broken.Restartable && broken.Outcome.Kind != clientlib.Cancelled {
+			err = read() // from its beginning
+		}
 	}
-	// Output: own 2 events, then faulted
+	fmt.Println(err)
+	// Output:
+	// own 2 events, then faulted
+	// <nil>
 }
 
 // Everything that is wrong is said at once.

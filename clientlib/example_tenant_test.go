@@ -103,12 +103,14 @@ func (teller) Attempt(a clientlib.AttemptInfo) {
 	fmt.Println(a.Tenant, a.Endpoint, a.Outcome.Kind, a.Phase(), a.Outcome.Domain(), "USD", a.Cost)
 }
 
-func (teller) Call(clientlib.CallInfo) {}
+func (teller) Call(c clientlib.CallInfo) {
+	fmt.Println("call of", c.Workload, c.End(), "attempts", c.Attempts, "USD", c.Cost)
+}
 
 func (teller) Event(e clientlib.Event) { fmt.Println("event", e.Kind, e.Name) }
 
-// An observer is told of every attempt, and of what changed: here a tenant has spent most of
-// its budget.
+// An observer is told of every attempt and call, and of what changed: here a tenant has spent
+// most of its budget.
 func ExampleObserver() {
 	endpoint := clienttest.Start("own")
 	defer endpoint.Close()
@@ -132,6 +134,7 @@ func ExampleObserver() {
 	// Unordered output:
 	// event source catalog
 	// acme own served complete endpoint USD 0.0092
+	// call of chat served attempts 1 USD 0.0092
 	// event budget acme
 }
 

@@ -169,9 +169,9 @@ func (k *keyring) permits(name string, u *url.URL) error {
 	key, ok := k.keys[name]
 	switch {
 	case !ok:
-		return fmt.Errorf("%w: %q is not mapped here", errCredential, name)
+		return fmt.Errorf("%w %q is not mapped here", errCredential, name)
 	case !anyTakes(key.places, u):
-		return fmt.Errorf("%w: %q may not be sent to %s: its hosts do not list that host and port", errCredential, name, u.Host)
+		return fmt.Errorf("%w %q may not be sent to %s: its hosts do not list that host and port", errCredential, name, u.Host)
 	}
 	return nil
 }
@@ -187,7 +187,7 @@ func (k *keyring) secret(ctx context.Context, name string, u *url.URL) (Secret, 
 	}
 	value, err := k.keys[name].source.read(ctx)
 	if err != nil {
-		return Secret{}, fmt.Errorf("%w: %q: %w", errCredential, name, err)
+		return Secret{}, fmt.Errorf("%w %q: %w", errCredential, name, err)
 	}
 	return Secret{&value}, nil
 }

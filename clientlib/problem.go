@@ -23,7 +23,7 @@ type problem struct {
 
 var unsupported = problem{
 	status: http.StatusNotFound, code: "unsupported_path",
-	message: "only POST …/chat/completions, …/responses, …/embeddings and …/messages are served here, and what names a workload in " + WorkloadHeader,
+	message: "only POST …/chat/completions, …/responses, …/embeddings and …/v1/messages are served here, and what names a workload in " + WorkloadHeader,
 }
 
 // invalid is a request that cannot be read.

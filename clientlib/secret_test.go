@@ -146,7 +146,7 @@ func TestASecretThatCannotBeReadIsNotSent(t *testing.T) {
 	}
 	r.decided("a unsent", "b served")
 	r.sent(r.a, 0)
-	if d := r.Attempts()[0].Outcome.Detail; strings.Contains(d, "lines") && !strings.Contains(d, "printable") {
+	if d := r.Attempts()[0].Outcome.Detail; d != `credential "key-a": is not one line of printable characters` {
 		t.Errorf("detail %q", d)
 	}
 }
@@ -353,7 +353,7 @@ func TestAnEndpointThatCannotBeSentToIsToldWithItsCause(t *testing.T) {
 			causes[e.Endpoint] += e.Reason
 		}
 	}
-	if !strings.Contains(causes["a"], `"one" may not be sent to 127.0.0.1:18002`) || !strings.Contains(causes["b"], `"other" is not mapped here`) {
+	if !strings.Contains(causes["a"], `credential "one" may not be sent to 127.0.0.1:18002`) || !strings.Contains(causes["b"], `credential "other" is not mapped here`) {
 		t.Errorf("told %q", causes)
 	}
 }

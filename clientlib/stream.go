@@ -25,7 +25,11 @@ type StreamError struct {
 }
 
 func (e *StreamError) Error() string {
-	return fmt.Sprintf("endpoint %q: stream broke after %d events: %v: %s", e.Endpoint, e.Events, e.Outcome.Kind, e.Outcome.Detail)
+	text := fmt.Sprintf("endpoint %q: stream broke after %d events: %v", e.Endpoint, e.Events, e.Outcome.Kind)
+	if e.Outcome.Detail != "" {
+		text += ": " + e.Outcome.Detail
+	}
+	return text
 }
 
 // Unwrap is what broke it.

@@ -1,8 +1,10 @@
 package clientotel
 
 import (
+	"cmp"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"go.opentelemetry.io/otel/attribute"
 	semconv "go.opentelemetry.io/otel/semconv/v1.41.0"
@@ -11,12 +13,9 @@ import (
 	"github.com/pointsman/pointsman/clientlib/dialect"
 )
 
-// spanName is "chat gpt-5", as the conventions want it; "http search" for what is none of theirs.
+// spanName is "chat gpt-5", as the conventions want it; "http" for what is none of theirs.
 func spanName(api, of string) string {
-	if op := operation(api); op != "" {
-		return op + " " + of
-	}
-	return "http " + of
+	return strings.TrimRight(cmp.Or(operation(api), "http")+" "+of, " ")
 }
 
 // operation is the conventions' name for what an API does; empty: it is no model's.

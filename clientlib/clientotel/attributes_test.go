@@ -100,6 +100,27 @@ func TestWhatWasEstimatedIsNotToldAsTokens(t *testing.T) {
 	}
 }
 
+func TestAnAttemptsSpanIsCalledByWhatItDoesAndItsModel(t *testing.T) {
+	for _, c := range []struct{ api, model, want string }{
+		{"openai.chat", "gpt-5", "chat gpt-5"},
+		{"openai.embeddings", "small", "embeddings small"},
+		{"http", "", "http"},
+	} {
+		spans := tracetest.NewSpanRecorder()
+		tracer, err := clientotel.New(clientotel.Config{Spans: sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := served()
+		a.API, a.Model = c.api, c.model
+		_, end := tracer.Attempt(t.Context(), a, http.Header{})
+		end(a)
+		if got := spans.Ended()[0].Name(); got != c.want {
+			t.Errorf("%s of %q: %q, want %q", c.api, c.model, got, c.want)
+		}
+	}
+}
+
 func TestAPlainRequestIsNoGenerativeAI(t *testing.T) {
 	a := served()
 	a.API, a.Model = "http", "search"

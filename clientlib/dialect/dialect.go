@@ -5,7 +5,8 @@
 //
 // Two things differ, and each has files of its own. An API is a format of requests and
 // answers (chat completions, responses, embeddings, messages, or bytes that nobody reads);
-// a Dialect is a family of providers: addresses, credentials, headers and errors.
+// a Dialect is a family of providers: addresses, credentials, headers and errors. An
+// application that sends by itself needs Of, and of a Dialect Header, Answer and Failure.
 //
 //	                   openai  openai-compatible  azure-openai  vllm  anthropic  http
 //	chat completions     ×             ×               ×         ×
