@@ -79,18 +79,6 @@ func TestALiveStreamThatBreaksSaysWhatCameOfIt(t *testing.T) {
 }
 
 // D1, C3: what is held to its end is answered elsewhere, and then is one answer, not parts of two.
-func TestAStreamErrorSaysNoMoreThanItKnows(t *testing.T) {
-	for detail, want := range map[string]string{
-		"":      `endpoint "a": stream broke after 2 events: cancelled`,
-		"total": `endpoint "a": stream broke after 2 events: cancelled: total`,
-	} {
-		err := &clientlib.StreamError{Endpoint: "a", Events: 2, Outcome: clientlib.Outcome{Kind: clientlib.Cancelled, Detail: detail}}
-		if err.Error() != want {
-			t.Errorf("%q, want %q", err, want)
-		}
-	}
-}
-
 func TestAHeldStreamThatBreaksIsOneAnswerFromElsewhere(t *testing.T) {
 	piece := func(text string) string {
 		b, _ := json.Marshal(text)
