@@ -6,8 +6,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"runtime"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -114,70 +112,4 @@ func TestACancelDoesNotWaitForAConnection(t *testing.T) {
 		t.Errorf("%v %v", resp, err)
 	}
 	r.decided("a cancelled")
-}
-
-// After many calls that ended in every way, what they had is gone: goroutines, connections,
-// counts and reservations.
-func TestNothingIsLeftOfManyCalls(t *testing.T) {
-	r := setUp(t, func(_ *rig, c *route.Catalog, _ *clientlib.Config) {
-		quota := clienttest.Quota("org")
-		quota.Tokens = 1 << 40
-		c.Quotas = []route.Quota{quota}
-		for i := range c.Endpoints {
-			c.Endpoints[i].Quotas = []string{"org"}
-			c.Endpoints[i].Breaker.Consecutive, c.Endpoints[i].Breaker.MinSamples = 0, 1<<40
-		}
-		w := &c.Workloads[0].Attempts
-		w.FirstToken, w.Stall, w.Answer = 50_000, 50_000, 50_000
-	})
-	ways := []clienttest.Answer{clienttest.Say("hello"), clienttest.Say("a", "b"), clienttest.Cut("x"), clienttest.Stall("x"), clienttest.Hang(), clienttest.Fail(500, "x")}
-	var most [3]int // goroutines after each round: what is kept for the next, at most
-	for round := range most {
-		for i := range 200 {
-			r.a.Next(ways[i%len(ways)])
-			r.b.Next(ways[(i+round)%len(ways)])
-		}
-		r.manyCalls(200)
-		time.Sleep(200 * time.Millisecond)
-		most[round] = runtime.NumGoroutine()
-	}
-	if most[2] > most[0]+20 || most[2] > 150 {
-		t.Errorf("goroutines: %v", most)
-	}
-	r.settledAll()
-	if q := r.Quotas()[0]; q.Remaining < q.Limit/25 { // a burst is 5 %
-		t.Errorf("%+v", q)
-	}
-	if strings.Contains(strings.Join(r.Decisions(), " "), "abandoned") {
-		t.Error("an attempt of which nothing is known")
-	}
-}
-
-// manyCalls are made twenty at a time, and cancelled, left unread or unclosed as it comes.
-func (r *rig) manyCalls(n int) {
-	var all sync.WaitGroup
-	for i := range n {
-		all.Go(func() {
-			ctx, cancel := context.WithTimeout(r.t.Context(), time.Duration(1+i)*time.Millisecond)
-			defer cancel()
-			body := plain
-			if i%3 > 0 {
-				body = streamed
-			}
-			resp, err := r.post(ctx, body)
-			if err != nil {
-				return
-			}
-			if i%2 == 0 {
-				_, _ = io.Copy(io.Discard, resp.Body)
-			}
-			if i%5 > 0 {
-				resp.Body.Close() // some are neither read nor closed: their context ends
-			}
-		})
-		if i%20 == 19 {
-			all.Wait()
-		}
-	}
-	all.Wait()
 }
