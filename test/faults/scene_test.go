@@ -107,7 +107,7 @@ func (s *scene) catalog(pool []*clienttest.Endpoint, change func(*route.Catalog)
 	w.Whole, w.Tiers, w.APIs = s.policy == whole, nil, []string{s.api.name}
 	for i := range c.Endpoints {
 		e := &c.Endpoints[i]
-		e.Dialect, e.APIVersion, e.APIs = s.api.dialect, "1", []string{s.api.name}
+		e.Dialect, e.APIVersion, e.APIs = s.api.dialect, "2025-04-01", []string{s.api.name}
 		e.Price = money.Price{Input: money.Pico(i+2) * 1_000_000, Output: money.Pico(i+2) * 4_000_000}
 		w.Tiers = append(w.Tiers, route.Tier{Name: e.Name, Endpoints: []string{e.Name}})
 	}
