@@ -1,7 +1,6 @@
 package clientlib
 
 import (
-	"cmp"
 	"fmt"
 	"net/http"
 
@@ -34,7 +33,7 @@ func (t *terms) address(e *route.Endpoint) *address {
 }
 
 func newAddress(e *route.Endpoint) *address {
-	a := &address{dialect: dialect.Of(e.Dialect), model: cmp.Or(e.WireModel, e.Model)}
+	a := &address{dialect: dialect.Of(e.Dialect), model: dialect.WireModel(e)}
 	a.demands = a.dialect != nil && a.dialect.Demands(e)
 	for api := range a.forms {
 		a.forms[api] = newForm(a.dialect, e, dialect.API(api))

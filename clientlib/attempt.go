@@ -1,11 +1,11 @@
 package clientlib
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"sync/atomic"
 
+	"github.com/pointsman/pointsman/clientlib/dialect"
 	"github.com/pointsman/pointsman/clientlib/route"
 )
 
@@ -52,7 +52,7 @@ func (f *flight) take(c *Client, call *call, s route.Step) {
 	f.api, f.stall, f.began = c.api(call, s.Endpoint), call.request.Stream, now
 	f.info = AttemptInfo{
 		Workload: call.workload, Tenant: text(call.request.tenant()), Endpoint: s.Endpoint.Name, Catalog: c.Version(),
-		Provider: s.Endpoint.Provider, Dialect: s.Endpoint.Dialect, BaseURL: s.Endpoint.BaseURL, Model: cmp.Or(s.Endpoint.WireModel, s.Endpoint.Model),
+		Provider: s.Endpoint.Provider, Dialect: s.Endpoint.Dialect, BaseURL: s.Endpoint.BaseURL, Model: dialect.WireModel(s.Endpoint),
 		API: f.api, Stream: call.request.Stream, QueueTime: microseconds(call.waited),
 		Number: call.attempts, Probe: s.Probe, Started: c.clock.wall(now), Decision: call.decision,
 	}
@@ -79,7 +79,7 @@ func (a Attempt) Endpoint() Endpoint {
 	e := a.f.endpoint
 	return Endpoint{
 		Name: e.Name, Provider: e.Provider, Dialect: e.Dialect, BaseURL: e.BaseURL, APIVersion: e.APIVersion,
-		Model: cmp.Or(e.WireModel, e.Model), Region: e.Region,
+		Model: dialect.WireModel(e), Region: e.Region,
 	}
 }
 

@@ -2,7 +2,6 @@ package clientlib
 
 import (
 	"context"
-	"errors"
 	"math"
 	"time"
 )
@@ -51,13 +50,7 @@ func microseconds(us int64) time.Duration {
 // RetryIn says how long to wait before a call that failed with err has a chance. False:
 // err is no shed, or nobody knows.
 func (c *Client) RetryIn(err error) (time.Duration, bool) {
-	var shed *ShedError
-	var end *EndError
-	if errors.As(err, &end) {
-		shed = end.Shed
-	} else if !errors.As(err, &shed) {
-		return 0, false
-	}
+	shed := shedOf(err)
 	if shed == nil || shed.RetryAt == 0 {
 		return 0, false
 	}

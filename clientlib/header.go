@@ -34,34 +34,18 @@ func (x *exchange) header() http.Header {
 	v := x.visit
 	h := make(http.Header, 8)
 	for _, name := range v.transport.forward {
-		forward(h, v.caller.Header, name)
+		dialect.Carry(h, v.caller.Header, name)
 	}
 	switch {
 	case v.ask.API == dialect.PlainHTTP:
-		forward(h, v.caller.Header, "Content-Type")
-		forward(h, v.caller.Header, "Accept")
+		dialect.Carry(h, v.caller.Header, "Content-Type")
+		dialect.Carry(h, v.caller.Header, "Accept")
 	case v.ask.Stream:
 		h["Content-Type"], h["Accept"] = typeJSON, typeEvents
 	default:
 		h["Content-Type"], h["Accept"] = typeJSON, typeJSON
 	}
 	return h
-}
-
-// forward passes a header on as far as it can be sent. The rest would fail every attempt,
-// and endpoints would be blamed for a caller's header.
-func forward(to, from http.Header, name string) {
-	values := from[name]
-	if slices.ContainsFunc(values, unfit) {
-		values = slices.DeleteFunc(slices.Clone(values), unfit)
-	}
-	if len(values) > 0 {
-		to[name] = values
-	}
-}
-
-func unfit(value string) bool {
-	return strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f })
 }
 
 // private says whether a header is never passed on, whatever TransportConfig says: it

@@ -139,10 +139,8 @@ func (c *Client) await(ctx context.Context, cfg Config) error {
 // still waits for the first snapshot, until ctx ends. It says then what was wrong with
 // other sources.
 func (c *Client) still(ctx context.Context, others error) error {
-	select {
-	case <-c.news.ready:
+	if c.news.isReady() {
 		return nil
-	default:
 	}
 	select {
 	case <-c.news.ready:

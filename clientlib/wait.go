@@ -92,16 +92,7 @@ func (c *Client) advance(ctx context.Context, call *call) (route.Step, error) {
 
 // saturated is the shed that waiting may end, or nil.
 func saturated(err error) *ShedError {
-	if err == nil {
-		return nil
-	}
-	var shed *ShedError
-	var end *EndError
-	if errors.As(err, &end) {
-		shed = end.Shed
-	} else {
-		errors.As(err, &shed)
-	}
+	shed := shedOf(err)
 	if shed == nil {
 		return nil
 	}
@@ -110,6 +101,20 @@ func saturated(err error) *ShedError {
 		return shed
 	}
 	return nil
+}
+
+// shedOf is the shed that an error is, or that kept a call from its next attempt; nil: none.
+func shedOf(err error) *ShedError {
+	if err == nil { // as of every step that sends: what follows allocates
+		return nil
+	}
+	var shed *ShedError
+	var end *EndError
+	if errors.As(err, &end) {
+		return end.Shed
+	}
+	errors.As(err, &shed)
+	return shed
 }
 
 // hopeless says whether a shed is known to last beyond the end of a call's patience.

@@ -50,7 +50,6 @@ type Judged struct {
 	Outcome route.Outcome
 	ID      string // the answer's own; empty: none
 	Finish  Finish
-	Tool    bool // it calls one
 }
 
 // Answer judges a whole answer, one that is not streamed. wall is the wall clock.
@@ -70,7 +69,7 @@ func (d *Dialect) Answer(api API, status int, h http.Header, body []byte, wall t
 	case !a.whole:
 		return Judged{Outcome: route.Outcome{Kind: route.Faulted, Status: status, Detail: missing[api]}, ID: a.id()}
 	}
-	j := Judged{Outcome: a.finish.Outcome(), ID: a.id(), Finish: a.finish, Tool: a.tool}
+	j := Judged{Outcome: a.finish.Outcome(), ID: a.id(), Finish: a.finish}
 	j.Outcome.Status = status
 	if a.usage.told {
 		j.Outcome.Usage, j.Outcome.HasUsage = a.usage.money(api), true

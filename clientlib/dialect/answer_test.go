@@ -28,7 +28,7 @@ func TestWholeAnswers(t *testing.T) {
 	for api, cases := range map[API][]answerCase{
 		ChatCompletions: {
 			{"a good one", `{"id":"c-1","object":"chat.completion","choices":[{"message":{"content":"a"},"finish_reason":"stop"}],"usage":{"prompt_tokens":41,"completion_tokens":9}}`, Judged{Outcome: served(41, 9), ID: "c-1", Finish: Stopped}},
-			{"a call", `{"choices":[{"finish_reason":"tool_calls","message":{"content":null,"tool_calls":[{"id":"t"}]}}]}`, Judged{Outcome: plain, Finish: CalledTool, Tool: true}},
+			{"a call", `{"choices":[{"finish_reason":"tool_calls","message":{"content":null,"tool_calls":[{"id":"t"}]}}]}`, Judged{Outcome: plain, Finish: CalledTool}},
 			{"too many tokens", `{"choices":[{"finish_reason":"length"}]}`, Judged{Outcome: truncated, Finish: Truncated}},
 			{"a filter's end is no success", `{"choices":[{"finish_reason":"content_filter"}]}`, Judged{Outcome: filtered, Finish: Blocked}},
 			{"an error in a 200 is an error", `{"error":{"message":"x","type":"server_error"}}`, Judged{Outcome: faulted(502, "502 server_error")}},
@@ -48,8 +48,8 @@ func TestWholeAnswers(t *testing.T) {
 		},
 		Responses: {
 			{"a good one", `{"id":"r-1","object":"response","status":"completed","error":null,"output":[{"type":"message","id":"i"}],"usage":{"input_tokens":41,"output_tokens":9}}`, Judged{Outcome: served(41, 9), ID: "r-1", Finish: Stopped}},
-			{"a call", `{"output":[{"type":"reasoning"},{"type":"function_call"}],"status":"completed"}`, Judged{Outcome: plain, Finish: CalledTool, Tool: true}},
-			{"the provider's own tool", `{"output":[{"type":"web_search_call"},{"type":"message"}],"status":"completed"}`, Judged{Outcome: plain, Finish: Stopped, Tool: true}},
+			{"a call", `{"output":[{"type":"reasoning"},{"type":"function_call"}],"status":"completed"}`, Judged{Outcome: plain, Finish: CalledTool}},
+			{"the provider's own tool", `{"output":[{"type":"web_search_call"},{"type":"message"}],"status":"completed"}`, Judged{Outcome: plain, Finish: Stopped}},
 			{"too many tokens", `{"output":[],"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"}}`, Judged{Outcome: truncated, Finish: Truncated}},
 			{"a filter", `{"output":[],"incomplete_details":{"reason":"content_filter"},"status":"incomplete"}`, Judged{Outcome: filtered, Finish: Blocked}},
 			{"one that goes on behind", `{"id":"r-1","output":[],"status":"queued"}`, Judged{Outcome: plain, ID: "r-1"}},
@@ -65,7 +65,7 @@ func TestWholeAnswers(t *testing.T) {
 		},
 		Messages: {
 			{"a good one", `{"id":"m-1","type":"message","content":[{"type":"text","text":"a"}],"stop_reason":"end_turn","usage":{"input_tokens":1,"cache_read_input_tokens":0,"output_tokens":9}}`, Judged{Outcome: served(1, 9), ID: "m-1", Finish: Stopped}},
-			{"a call", `{"content":[{"type":"tool_use","id":"t","input":{"type":"x"}}],"stop_reason":"tool_use"}`, Judged{Outcome: plain, Finish: CalledTool, Tool: true}},
+			{"a call", `{"content":[{"type":"tool_use","id":"t","input":{"type":"x"}}],"stop_reason":"tool_use"}`, Judged{Outcome: plain, Finish: CalledTool}},
 			{"too many tokens", `{"content":[],"stop_reason":"max_tokens"}`, Judged{Outcome: truncated, Finish: Truncated}},
 			{"a refusal", `{"content":[],"stop_reason":"refusal"}`, Judged{Outcome: filtered, Finish: Blocked}},
 			{"a full window", `{"content":[],"stop_reason":"model_context_window_exceeded"}`, Judged{Outcome: full, Finish: Overflowed}},

@@ -39,8 +39,8 @@ func anthropicHeader(to, from http.Header, secret string) {
 	if secret != "" {
 		to["X-Api-Key"] = []string{secret}
 	}
-	carry(to, from, "Anthropic-Version")
-	carry(to, from, "Anthropic-Beta")
+	Carry(to, from, "Anthropic-Version")
+	Carry(to, from, "Anthropic-Beta")
 	if len(to["Anthropic-Version"]) == 0 {
 		to["Anthropic-Version"] = []string{anthropicVersion}
 	}

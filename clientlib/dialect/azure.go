@@ -30,7 +30,7 @@ func azurePath(e *route.Endpoint, api API) string {
 	case api == Responses:
 		path = "/openai" + path
 	default:
-		path = "/openai/deployments/" + url.PathEscape(wireModel(e)) + path
+		path = "/openai/deployments/" + url.PathEscape(WireModel(e)) + path
 	}
 	if e.APIVersion == "" {
 		return path

@@ -1,7 +1,7 @@
 // Package dialect knows how families of providers speak: where a request goes and how it
 // is written, when an answer begins, what it used, and what its errors mean. It reads and
 // writes bytes that others move: it opens no connection, keeps no secret and remembers
-// nothing. clientlib calls it for every attempt, probes call it now and then.
+// nothing. clientlib calls it for every attempt.
 //
 // Two things differ, and each has files of its own. An API is a format of requests and
 // answers (chat completions, responses, embeddings, messages, or bytes that nobody reads);
@@ -60,9 +60,6 @@ func Names() []string {
 	}
 	return names
 }
-
-// Name is the dialect's, as catalogs call it.
-func (d *Dialect) Name() string { return d.name }
 
 // Speaks says whether providers of the family take an API.
 func (d *Dialect) Speaks(api API) bool { return slices.Contains(d.apis, api) }
@@ -129,26 +126,26 @@ func bearer(to http.Header, secret string) {
 	}
 }
 
-// carry passes on what a caller wrote in a header, as far as it can be sent: an endpoint is
-// not to blame for the rest.
-func carry(to, from http.Header, name string) {
-	var kept []string
-	for _, value := range from[name] {
-		if !strings.ContainsFunc(value, control) {
-			kept = append(kept, value)
-		}
+// Carry passes on what a caller wrote in a header, as far as it can be sent: the rest would
+// fail every attempt, and endpoints would be blamed for it. The values stay the caller's.
+func Carry(to, from http.Header, name string) {
+	values := from[name]
+	if slices.ContainsFunc(values, unfit) {
+		values = slices.DeleteFunc(slices.Clone(values), unfit)
 	}
-	if len(kept) > 0 {
-		to[name] = kept
+	if len(values) > 0 {
+		to[name] = values
 	}
 }
 
-func control(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
+func unfit(value string) bool {
+	return strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f })
+}
 
 // based says whether a base address ends so.
 func based(e *route.Endpoint, end string) bool {
 	return strings.HasSuffix(strings.TrimRight(e.BaseURL, "/"), end)
 }
 
-// wireModel is the model as its provider calls it.
-func wireModel(e *route.Endpoint) string { return cmp.Or(e.WireModel, e.Model) }
+// WireModel is an endpoint's model as its provider calls it.
+func WireModel(e *route.Endpoint) string { return cmp.Or(e.WireModel, e.Model) }

@@ -16,13 +16,13 @@ func TestADialectIsFoundByItsName(t *testing.T) {
 		t.Error(diff)
 	}
 	for _, name := range Names() {
-		if d := Of(name); d == nil || d.Name() != name {
+		if d := Of(name); d == nil || d.name != name {
 			t.Errorf("%s: %v", name, d)
 		}
 	}
 	for _, name := range []string{"", "gemini", "OpenAI"} {
 		if d := Of(name); d != nil {
-			t.Errorf("%q: %s", name, d.Name())
+			t.Errorf("%q: %s", name, d.name)
 		}
 	}
 }

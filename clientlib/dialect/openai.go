@@ -26,7 +26,7 @@ func openaiPath(_ *route.Endpoint, api API) string { return apiPaths[api] }
 // credential has its own, and fails with those of another.
 func openaiHeader(to, from http.Header, secret string) {
 	bearer(to, secret)
-	carry(to, from, "Openai-Beta")
+	Carry(to, from, "Openai-Beta")
 }
 
 // openaiCounters: some models have a second bucket of tokens.

@@ -23,25 +23,9 @@ program cannot make again, for its strategy is of another version, count apart. 
 		Args:              takes(0, 1),
 		ValidArgsFunction: e.completeRecords,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			q, err := c.asked(cmd, pb.RecordKind_RECORD_KIND_ATTEMPT)
-			if err != nil {
-				return err
-			}
-			q.Limit = 0
 			all := replays{Others: []replay{}}
-			switch {
-			case len(args) == 1 && c.since > 0, len(args) == 0 && c.since == 0:
-				return usagef(cmd, "give the number of a record, or -since")
-			case len(args) == 1:
-				r, _, err := e.call(cmd, args[0])
-				if err != nil {
-					return err
-				}
-				all.add(r)
-			default:
-				if err := e.records(cmd.Context(), q, func(r *pb.Record) error { all.add(r); return nil }); err != nil {
-					return err
-				}
+			if err := e.replay(cmd, args, &c, &all); err != nil {
+				return err
 			}
 			return e.replayed(&all)
 		},
@@ -53,6 +37,25 @@ program cannot make again, for its strategy is of another version, count apart. 
 	e.completeFlag(cmd, "workload", e.completeWorkloads)
 	e.completeFlag(cmd, "endpoint", e.completeEndpoints)
 	return cmd
+}
+
+// replay makes the decision of the record that is named again, or of all that the flags choose.
+func (e *env) replay(cmd *cobra.Command, args []string, c *choice, all *replays) error {
+	q, err := c.asked(cmd, pb.RecordKind_RECORD_KIND_ATTEMPT)
+	switch {
+	case err != nil:
+		return err
+	case len(args) == 1 && c.since > 0, len(args) == 0 && c.since == 0:
+		return usagef(cmd, "give the number of a record, or -since")
+	case len(args) == 1:
+		r, _, err := e.call(cmd, args[0])
+		if err == nil {
+			all.add(r)
+		}
+		return err
+	}
+	q.Limit = 0
+	return e.records(cmd.Context(), q, func(r *pb.Record) error { all.add(r); return nil })
 }
 
 // replay is what came of making a decision again.
@@ -73,8 +76,8 @@ type replays struct {
 
 const maxOthers = 100
 
-// replayed makes the decision that sent an attempt again.
-func replayed(a *pb.Attempt) replay {
+// again makes the decision that sent an attempt once more.
+func again(a *pb.Attempt) replay {
 	core := wire.Decision(a.GetDecision())
 	endpoint, err := route.Replay(&core)
 	if err != nil {
@@ -99,7 +102,7 @@ func (s *replays) add(record *pb.Record) {
 	if record.GetAttempt().GetDecision() == nil {
 		return
 	}
-	r := replayed(record.GetAttempt())
+	r := again(record.GetAttempt())
 	r.ID = record.Id
 	switch {
 	case r.Problem != "":

@@ -134,7 +134,7 @@ func printDecision(w io.Writer, a *pb.Attempt) {
 		"found", d.Way,
 		"refused", refused,
 		"liked", liked,
-		"replay", replayed(a).word(),
+		"replay", again(a).word(),
 	)
 	core := wire.Decision(d)
 	for i, c := range d.Drawn {

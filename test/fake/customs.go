@@ -101,6 +101,8 @@ type problem struct {
 	kind, code, message string
 }
 
+const invalid = "invalid_request_error"
+
 func openAIProblem(p problem, _ string) any {
 	var code any
 	if p.code != "" {
@@ -117,7 +119,6 @@ func (x *exchange) fail(p problem) {
 
 // refusal is what a real endpoint would answer to the first violation it can see; a header is none of them.
 func refusal(violations []Violation) problem {
-	const invalid = "invalid_request_error"
 	for _, v := range violations {
 		switch v.Reason {
 		case "key":

@@ -5,6 +5,7 @@
 package fake
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -72,20 +73,12 @@ func (c Config) Check() error {
 }
 
 func (c Config) withDefaults() Config {
-	c.ContextWindow = orDefault(c.ContextWindow, defaultWindow)
-	c.MaxOutput = orDefault(c.MaxOutput, defaultOutput)
-	c.Slots = orDefault(c.Slots, defaultSlots)
-	c.Queue = orDefault(c.Queue, defaultQueue)
-	c.Speed = orDefault(c.Speed, 1)
+	c.ContextWindow = cmp.Or(c.ContextWindow, defaultWindow)
+	c.MaxOutput = cmp.Or(c.MaxOutput, defaultOutput)
+	c.Slots = cmp.Or(c.Slots, defaultSlots)
+	c.Queue = cmp.Or(c.Queue, defaultQueue)
+	c.Speed = cmp.Or(c.Speed, 1)
 	return c
-}
-
-func orDefault[T comparable](value, byDefault T) T {
-	var zero T
-	if value == zero {
-		return byDefault
-	}
-	return value
 }
 
 // Arrival is one request as it came in.

@@ -1,6 +1,7 @@
 package fake
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 )
@@ -97,7 +98,7 @@ func (f Fault) late(d time.Duration) time.Duration {
 // pause is for how long nothing comes in the midst of an answer.
 func (f Fault) pause() time.Duration {
 	if f.Kind == Late || f.Kind == Stall {
-		return orDefault(f.Delay, defaultPause)
+		return cmp.Or(f.Delay, defaultPause)
 	}
 	return 0
 }
@@ -108,7 +109,7 @@ func (f Fault) breaks(output int64) int64 {
 	case Late:
 		return 0
 	case Cut, Stall, Malformed:
-		return min(output, int64(orDefault(f.Tokens, defaultTokens)))
+		return min(output, int64(cmp.Or(f.Tokens, defaultTokens)))
 	case Unended:
 		if f.Tokens > 0 {
 			return min(output, int64(f.Tokens))

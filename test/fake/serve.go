@@ -1,6 +1,7 @@
 package fake
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -67,7 +68,7 @@ func (x *exchange) run() {
 	case x.broken():
 		e.count(func(c *Counts) *int { return &c.Faulted }, 1)
 	case parseErr != nil:
-		x.refuse(problem{http.StatusBadRequest, "invalid_request_error", "", parseErr.Error()})
+		x.refuse(problem{http.StatusBadRequest, invalid, "", parseErr.Error()})
 	case refusal(violations).status != 0:
 		x.refuse(refusal(violations))
 	default:
@@ -110,14 +111,13 @@ func (x *exchange) length() (int64, ending) {
 // broken answers, or does not, as the fault says, and reports whether the request is done with.
 func (x *exchange) broken() bool {
 	f := x.fault
-	const invalid = "invalid_request_error"
 	switch f.Kind {
 	case Fail:
 		x.fail(problem{http.StatusInternalServerError, "server_error", "", "The server had an error while processing your request."})
 	case Hang:
 		<-x.http.Context().Done()
 	case Throttle:
-		x.retryAfter(orDefault(f.Delay, defaultRetry))
+		x.retryAfter(cmp.Or(f.Delay, defaultRetry))
 		x.fail(problem{http.StatusTooManyRequests, "requests", "rate_limit_exceeded", "Rate limit reached."})
 	case Limit:
 		x.fail(problem{http.StatusTooManyRequests, "requests", "rate_limit_exceeded", "Rate limit reached."})
