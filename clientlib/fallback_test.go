@@ -28,6 +28,9 @@ func TestARefusalOfTheFallbackDoesNotHideTheFailure(t *testing.T) {
 		{"it cannot take the request", streamed, "server_error", failing(503, "server_error"), failing(400, "prefill_not_supported"), []string{"a faulted", "b refused"}, 503},
 		{"its window is too small", streamed, "rate_limit_exceeded", failing(429, "rate_limit_exceeded"), failing(400, "context_length_exceeded"), []string{"a limited", "b too_long"}, 429},
 		{"it lacks the model", plain, "server_error", failing(500, "server_error"), failing(404, "model_not_found"), []string{"a faulted", "b missing"}, 500},
+		{"it refuses inside its stream", streamed, "server_error", failing(503, "server_error"), streams(`data: {"error":{"message":"x","code":"prefill_not_supported","type":"invalid_request_error"}}` + "\n\n"), []string{"a faulted", "b refused"}, 503},
+		{"it cannot take what broke as a stream", streamed, "endpoint_failed", streams(roleEvent, errReset), failing(400, "prefill_not_supported"), []string{"a faulted", "b refused"}, 502},
+		{"what was late is told as late", streamed, "timed_out", silent, failing(400, "prefill_not_supported"), []string{"a timed_out", "b refused"}, 504},
 		{"but it may fail for itself", plain, "slow_down", failing(500, "server_error"), failing(429, "slow_down"), []string{"a faulted", "b limited"}, 429},
 		{"the first one's own refusal is told", plain, "bad", failing(400, "bad"), nil, []string{"a refused"}, 400},
 	} {
@@ -57,23 +60,30 @@ func TestARefusalOfTheFallbackDoesNotHideTheFailure(t *testing.T) {
 	}
 }
 
-// D2, D5: what fails before content is tried elsewhere in the same way, streamed or not, by Do,
-// by every API, for every tenant.
+// D2, D5: what fails before content is tried elsewhere in the same way, by every API, streamed or
+// not, passed on or held, for every tenant; and by Do.
 func TestEveryWayInFallsBackAlike(t *testing.T) {
 	tenanted := func(g *staging) {
 		g.catalog.Tenants = []route.Tenant{clienttest.Tenant("acme"), clienttest.Tenant("other")}
 	}
-	for rule, a := range map[string]play{"faulted": failing(500, "server_error"), "limited": failing(429, "rate_limit_exceeded"), "missing": failing(404, "model_not_found")} {
-		want := []string{"a " + rule, "b served"}
-		for _, body := range []string{plain, streamed} {
-			onStage(t, tenanted, func(s *stage) {
-				s.at("a", a)
-				if resp, got, err := s.chat(body, "X-Pointsman-Tenant", "acme"); err != nil || resp.StatusCode != 200 || !strings.Contains(got, "two") {
-					s.t.Errorf("%s: %d %s %v", rule, resp.StatusCode, got, err)
+	for _, w := range ways {
+		for _, stream := range []bool{false, w.says != ""} {
+			for i, f := range w.failures(stream) {
+				for rule, set := range map[string]func(*staging){"passed on": tenanted, "held": func(g *staging) { tenanted(g); whole(g) }} {
+					onStage(t, func(g *staging) { set(g); speaking(w.dialect, w.api)(g) }, func(s *stage) {
+						s.at("a", f.how)
+						s.at("b", w.good(stream))
+						resp, got, err := s.read(s.ask(s.t.Context(), w.path, w.body(stream), append([]string{"X-Pointsman-Tenant", "acme"}, w.headers...)...))
+						if err != nil || resp.StatusCode != 200 || got != w.told(stream) {
+							s.t.Errorf("%s, %s, failure %d of stream %v: %d %q %v", w.api, rule, i, stream, resp.StatusCode, got, err)
+						}
+						s.decided("a "+f.kind, "b served")
+					})
 				}
-				s.decided(want...)
-			})
+			}
 		}
+	}
+	for rule, a := range map[string]play{"faulted": failing(500, "server_error"), "limited": failing(429, "rate_limit_exceeded"), "missing": failing(404, "model_not_found")} {
 		for _, stream := range []bool{false, true} {
 			onStage(t, tenanted, func(s *stage) {
 				s.at("a", a)
@@ -81,7 +91,7 @@ func TestEveryWayInFallsBackAlike(t *testing.T) {
 				if err != nil {
 					s.t.Errorf("%s by Do: %v", rule, err)
 				}
-				s.decided(want...)
+				s.decided("a "+rule, "b served")
 			})
 		}
 	}

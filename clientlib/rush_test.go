@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -67,10 +68,18 @@ func TestARush(t *testing.T) {
 		t.Error(err)
 	}
 	all.Wait()
-	time.Sleep(50 * time.Millisecond) // what ends by its context does so on its own
+	r.quiet()
 	r.settledAll()
 	if calls, kept := r.Queued(); calls != 0 || kept != 0 {
 		t.Errorf("%d calls in the queue, %d things kept", calls, kept)
+	}
+}
+
+// quiet waits, within reason, for what ends by its context: it does so on its own.
+func (r *rig) quiet() {
+	busy := func(e route.EndpointState) bool { return e.InFlight > 0 }
+	for end := time.Now().Add(5 * time.Second); slices.ContainsFunc(r.Endpoints(), busy) && time.Now().Before(end); {
+		time.Sleep(10 * time.Millisecond)
 	}
 }
 

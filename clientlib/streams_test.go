@@ -2,9 +2,9 @@ package clientlib_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -40,85 +40,117 @@ func whole(g *staging) { g.catalog.Workloads[0].Whole = true }
 // D1, D11: a stream that is cut, stalls or ends without its mark, in the middle, is a typed
 // error for who has had some of it. It never ends clean, and nobody else goes on with it.
 func TestALiveStreamThatBreaksSaysWhatCameOfIt(t *testing.T) {
-	forty := times(40, oneEvent)
-	for _, c := range []struct {
-		rule      string
-		events    []any
-		kind      clientlib.OutcomeKind
-		why       error
-		estimated int64 // output
-	}{
-		{"cut after 40 of 60", parts(roleEvent, forty, errReset), clientlib.Faulted, errReset, 40},
-		{"ended without its mark", parts(roleEvent, forty), clientlib.Faulted, nil, 40},
-		{"ended inside an event", parts(roleEvent, forty, oneEvent[:20]), clientlib.Faulted, io.ErrUnexpectedEOF, 40},
-		{"stalled for 30 s", parts(roleEvent, forty, 30*time.Second, oneEvent, doneEvent), clientlib.TimedOut, nil, 40},
-		{"a comment is no progress", parts(roleEvent, forty, 15*time.Second, ": alive\n\n", 15*time.Second, ": alive\n\n"), clientlib.TimedOut, nil, 40},
-		{"an error", parts(roleEvent, forty, `data: {"error":{"message":"x","code":"server_error"}}`+"\n\n"), clientlib.Faulted, nil, 40},
-		{"seventeen events that are none", parts(roleEvent, forty, times(17, badEvent), doneEvent), clientlib.Faulted, nil, 40},
+	for _, w := range streaming() {
+		forty := times(40, w.says)
+		for _, c := range []struct {
+			rule string
+			ends []any
+			kind clientlib.OutcomeKind
+			why  error
+		}{
+			{"cut after 40 of 60", []any{errReset}, clientlib.Faulted, errReset},
+			{"ended without its mark", nil, clientlib.Faulted, nil},
+			{"ended without its mark, though finished", w.ends[:len(w.ends)-1], clientlib.Faulted, nil},
+			{"ended inside an event", []any{w.says[:20]}, clientlib.Faulted, io.ErrUnexpectedEOF},
+			{"stalled for 30 s", parts(30*time.Second, w.says, w.ends), clientlib.TimedOut, nil},
+			{"a comment is no progress", parts(15*time.Second, ": alive\n\n", 15*time.Second, ": alive\n\n"), clientlib.TimedOut, nil},
+			{"an error", []any{w.fails}, clientlib.Faulted, nil},
+			{"an error, and an end after that", parts(w.fails, w.ends), clientlib.Faulted, nil},
+			{"seventeen events that are none", parts(times(17, badEvent), w.ends), clientlib.Faulted, nil},
+		} {
+			onStage(t, speaking(w.dialect, w.api), func(s *stage) {
+				s.at("a", streams(parts(w.opens, forty, c.ends)...))
+				resp, body, err := s.read(s.ask(s.t.Context(), w.path, w.body(true)))
+				var broke *clientlib.StreamError
+				if !errors.As(err, &broke) || c.why != nil && !errors.Is(err, c.why) {
+					s.t.Fatalf("%s, %s: %v after %d bytes", w.api, c.rule, err, len(body))
+				}
+				o := s.last().Outcome
+				want := &clientlib.StreamError{
+					Endpoint: "a", Events: 40, Bytes: int64(len(body)), Restartable: true, Estimated: o.Estimated, Usage: o.Usage, Outcome: o,
+				}
+				if diff := cmp.Diff(want, broke, cmpopts.IgnoreFields(clientlib.StreamError{}, "Err")); diff != "" || o.Kind != c.kind || resp.StatusCode != 200 {
+					s.t.Errorf("%s, %s: %v %s", w.api, c.rule, o, diff)
+				}
+				if told := o.Usage.Output == 400 && strings.HasSuffix(c.rule, "finished"); !o.HasUsage || o.Usage.Input == 0 || !told && (o.Usage.Output != 40 || !o.Estimated) {
+					s.t.Errorf("%s, %s: %+v", w.api, c.rule, o)
+				}
+				s.decided("a " + c.kind.String())
+				if len(s.got["b"]) != 0 || len(s.calls()) != 1 || !errors.As(s.calls()[0].Err, &broke) {
+					s.t.Errorf("%s, %s: b was asked %d times, calls %+v", w.api, c.rule, len(s.got["b"]), s.calls())
+				}
+			})
+		}
+	}
+}
+
+func TestAStreamErrorSaysNoMoreThanItKnows(t *testing.T) {
+	for detail, want := range map[string]string{
+		"":      `endpoint "a": stream broke after 2 events: cancelled`,
+		"total": `endpoint "a": stream broke after 2 events: cancelled: total`,
 	} {
-		onStage(t, nil, func(s *stage) {
-			s.at("a", streams(c.events...))
-			resp, body, err := s.chat(streamed)
-			var broke *clientlib.StreamError
-			if !errors.As(err, &broke) || c.why != nil && !errors.Is(err, c.why) {
-				s.t.Fatalf("%s: %v after %d bytes", c.rule, err, len(body))
-			}
-			want := &clientlib.StreamError{
-				Endpoint: "a", Events: 40, Bytes: int64(len(body)), Restartable: true, Estimated: true,
-				Usage: clientlib.Usage{Input: s.last().Outcome.Usage.Input, Output: c.estimated}, Outcome: s.last().Outcome,
-			}
-			if diff := cmp.Diff(want, broke, cmpopts.IgnoreFields(clientlib.StreamError{}, "Err")); diff != "" || broke.Outcome.Kind != c.kind || resp.StatusCode != 200 {
-				s.t.Errorf("%s: %s", c.rule, diff)
-			}
-			s.decided("a " + c.kind.String())
-			if len(s.got["b"]) != 0 || len(s.calls()) != 1 || !errors.As(s.calls()[0].Err, &broke) {
-				s.t.Errorf("%s: b was asked %d times, calls %+v", c.rule, len(s.got["b"]), s.calls())
-			}
-		})
+		err := &clientlib.StreamError{Endpoint: "a", Events: 2, Outcome: clientlib.Outcome{Kind: clientlib.Cancelled, Detail: detail}}
+		if err.Error() != want {
+			t.Errorf("%q, want %q", err, want)
+		}
 	}
 }
 
 // D1, C3: what is held to its end is answered elsewhere, and then is one answer, not parts of two.
 func TestAHeldStreamThatBreaksIsOneAnswerFromElsewhere(t *testing.T) {
-	piece := func(text string) string {
-		b, _ := json.Marshal(text)
-		return `data: {"choices":[{"index":0,"delta":{"content":` + string(b) + `}}]}` + "\n\n"
-	}
-	for rule, events := range map[string][]any{
-		"cut":                  {roleEvent, piece(`{"name":"x","list":[`), errReset},
-		"without its mark":     {roleEvent, piece(`{"name":"x","list":[`)},
-		"stalled":              {roleEvent, piece(`{"name":"x","list":[`), 30 * time.Second, doneEvent},
-		"failed":               {roleEvent, piece(`{"name":"x","list":[`), `data: {"error":{"message":"x"}}` + "\n\n"},
-		"too much of bad data": parts(roleEvent, piece(`{"name":"x","list":[`), times(17, badEvent), doneEvent),
-	} {
-		onStage(t, whole, func(s *stage) {
-			s.at("a", streams(events...))
-			s.at("b", streams(roleEvent, piece(`{"name":`), piece(`"y"}`), stopEvent, doneEvent))
-			_, body, err := s.chat(streamed)
-			if err != nil || text(body) != `{"name":"y"}` {
-				s.t.Errorf("%s: %q %v", rule, text(body), err)
-			}
-			if got := s.Decisions(); len(got) != 2 || got[1] != "b served" {
-				s.t.Errorf("%s: %v", rule, got)
-			}
-		})
+	for _, w := range streaming() {
+		begun := parts(w.opens, times(40, w.says))
+		for rule, events := range map[string][]any{
+			"faulted, cut":                  parts(begun, errReset),
+			"faulted, without its mark":     begun,
+			"faulted, inside an event":      parts(begun, w.says[:len(w.says)/2]),
+			"faulted, failed":               parts(begun, w.fails),
+			"faulted, too much of bad data": parts(begun, times(17, badEvent), w.ends),
+			"timed_out, stalled":            parts(begun, 30*time.Second, w.ends),
+		} {
+			onStage(t, func(g *staging) { speaking(w.dialect, w.api)(g); whole(g) }, func(s *stage) {
+				s.at("a", streams(events...))
+				s.at("b", w.good(true), streams(events...))
+				ask := func() (*http.Response, string, error) {
+					return s.read(s.ask(s.t.Context(), w.path, w.body(true)))
+				}
+				if _, body, err := ask(); err != nil || body != w.told(true) {
+					s.t.Fatalf("%s, %s: %q %v", w.api, rule, body, err)
+				}
+				kind, _, _ := strings.Cut(rule, ",")
+				s.decided("a "+kind, "b served")
+				if a, b := s.got["a"][0].body, s.got["b"][0].body; b != strings.Replace(a, "model-at-a", "model-at-b", 1) {
+					s.t.Errorf("%s, %s: asked %s, then %s", w.api, rule, a, b)
+				}
+				if resp, body, err := ask(); err != nil || resp.StatusCode < 500 || strings.Contains(body, "one") {
+					s.t.Errorf("%s, %s everywhere: %d %q %v", w.api, rule, resp.StatusCode, body, err)
+				}
+			})
+		}
 	}
 }
 
-// D1: an event that cannot be read does not take a good stream with it.
+// D1: an event that cannot be read does not take a good stream with it, before its content or after.
 func TestAMalformedEventIsLeftOutAndCounted(t *testing.T) {
-	for _, set := range []func(*staging){nil, whole} {
+	for _, w := range streaming() {
 		for n, detail := range map[int]string{1: "1 malformed event", 16: "16 malformed events"} {
-			onStage(t, set, func(s *stage) {
-				s.at("a", streams(parts(roleEvent, oneEvent, times(n, badEvent), twoEvent, stopEvent, doneEvent)...))
-				if _, body, err := s.chat(streamed); err != nil || body != roleEvent+oneEvent+twoEvent+stopEvent+doneEvent {
-					s.t.Errorf("%d: %q %v", n, body, err)
+			for rule, events := range map[string][]any{
+				"first": parts(times(n, badEvent), w.events(1)), "before content": parts(w.opens, times(n, badEvent), w.says, w.ends),
+				"after it": parts(w.opens, w.says, times(n, badEvent), w.ends),
+			} {
+				for _, held := range []bool{false, true} {
+					onStage(t, func(g *staging) { speaking(w.dialect, w.api)(g); g.catalog.Workloads[0].Whole = held }, func(s *stage) {
+						s.at("a", streams(events...))
+						if _, body, err := s.read(s.ask(s.t.Context(), w.path, w.body(true))); err != nil || body != w.told(true) {
+							s.t.Errorf("%s, %d %s: %q %v", w.api, n, rule, body, err)
+						}
+						s.decided("a served")
+						if got := s.last().Outcome.Detail; got != detail {
+							s.t.Errorf("%s, %d %s: %q", w.api, n, rule, got)
+						}
+					})
 				}
-				s.decided("a served")
-				if got := s.last().Outcome.Detail; got != detail {
-					s.t.Errorf("%d: %q", n, got)
-				}
-			})
+			}
 		}
 	}
 }
@@ -214,7 +246,16 @@ func TestUsageOfAnswersThatDoNotTellIsEstimated(t *testing.T) {
 // D22: a stream that goes on, a token a second, ends by its workload's total limit, and that is
 // its endpoint's failure: it opens the breaker.
 func TestAStreamThatCrawlsIsAFailureOfItsEndpoint(t *testing.T) {
-	onStage(t, func(g *staging) { g.catalog.Workloads[0].Attempts.Total = 30_000_000 }, func(s *stage) {
+	bounded := func(g *staging) { g.catalog.Workloads[0].Attempts.Total = 30_000_000 }
+	onStage(t, func(g *staging) { bounded(g); whole(g) }, func(s *stage) {
+		s.at("a", streams(slices.Repeat([]any{oneEvent, time.Second}, 1000)...))
+		for i := range 6 {
+			if resp, body, err := s.chat(streamed); err != nil || (resp.StatusCode == 504) != (i < 5) || s.last().Outcome.Kind == clientlib.TimedOut != (i < 5) {
+				s.t.Errorf("held, %d: %d %q %v", i, resp.StatusCode, body, err)
+			}
+		}
+	})
+	onStage(t, bounded, func(s *stage) {
 		s.at("a", streams(slices.Repeat([]any{oneEvent, time.Second}, 1000)...))
 		for range 5 {
 			began := time.Now()
@@ -235,19 +276,46 @@ func TestAStreamThatCrawlsIsAFailureOfItsEndpoint(t *testing.T) {
 }
 
 // A27: a stream that was opened has not been served yet. One endpoint whose streams all die is
-// found out.
+// found out, however they die, passed on or held; by Do, too.
 func TestStreamsThatAlwaysDieOpenTheBreaker(t *testing.T) {
-	onStage(t, nil, func(s *stage) {
-		s.at("a", streams(roleEvent, oneEvent, errReset))
-		for i := range 50 {
-			_, _, err := s.chat(streamed)
-			if died := err != nil; died != (i < 5) {
-				s.t.Errorf("stream %d: %v from %s", i, err, s.last().Endpoint)
+	found := func(s *stage, rule string) {
+		if got := s.Endpoints()[0]; got.Local != "open" || len(s.Decisions()) < 50 || slices.Contains(s.Decisions(), "a served") || strings.Count(strings.Join(s.Decisions(), " "), "a ") != 5 {
+			s.t.Errorf("%s: breaker %s: %v", rule, got.Local, s.Decisions())
+		}
+	}
+	for _, w := range streaming() {
+		for rule, end := range map[string][]any{"cut": {errReset}, "without its mark": nil, "failed": {w.fails}, "of bad data": times(17, badEvent), "stalled": {forever}} {
+			for _, held := range []bool{false, true} {
+				onStage(t, func(g *staging) {
+					speaking(w.dialect, w.api)(g)
+					g.catalog.Workloads[0].Whole = held
+					g.catalog.Endpoints[0].Breaker.Cooldown = 3600_000_000
+				}, func(s *stage) {
+					s.at("a", streams(parts(w.opens, w.says, end)...))
+					s.at("b", w.good(true))
+					for i := range 50 {
+						_, _, err := s.read(s.ask(s.t.Context(), w.path, w.body(true)))
+						if died := err != nil; died != (i < 5 && !held) {
+							s.t.Errorf("%s %s, stream %d: %v from %s", w.api, rule, i, err, s.last().Endpoint)
+						}
+					}
+					found(s, w.api+" "+rule)
+				})
 			}
 		}
-		if got := s.Endpoints()[0]; got.Local != "open" || len(s.got["a"]) != 5 || slices.Contains(s.Decisions(), "a served") {
-			s.t.Errorf("%d streams, breaker %s: %v", len(s.got["a"]), got.Local, s.Decisions()[:6])
+	}
+	onStage(t, nil, func(s *stage) {
+		for range 50 {
+			_, _ = clientlib.Do(s.t.Context(), s.Workload("chat"), clientlib.Request{Stream: true}, func(_ context.Context, a clientlib.Attempt) (int, error) {
+				a.FirstToken()
+				a.Content()
+				if a.Endpoint().Name == "a" {
+					return 0, errReset
+				}
+				return 0, nil
+			})
 		}
+		found(s, "by Do")
 	})
 }
 
