@@ -210,10 +210,12 @@ func FuzzFailure(f *testing.F) {
 	f.Add(429, []byte(`{"error":{"message":"Please try again in 1h2m3.5s","type":"t","code":"c","details":{"error_code":"e"}}}`))
 	f.Add(403, []byte(`{"statusCode":403,"response":{"error":{"code":9}}}`))
 	f.Add(200, []byte(`{"error":"\ud800"}`))
+	f.Add(304, []byte(`0`))
 	f.Fuzz(func(t *testing.T, status int, body []byte) {
 		for _, d := range dialects {
 			for _, o := range []route.Outcome{d.Failure(status%1000, http.Header{}, body, wallClock), d.inBody(body)} {
-				if o.RetryAfter < 0 || o.RetryAfter > maxWait || o.Kind == route.Served || o.Kind == route.Abandoned || o.HasUsage {
+				unchanged := d == &plainHTTP && o.Status == http.StatusNotModified // what its caller asked to be told
+				if o.RetryAfter < 0 || o.RetryAfter > maxWait || (o.Kind == route.Served) != unchanged || o.Kind == route.Abandoned || o.HasUsage {
 					t.Errorf("%s: %+v", d.name, o)
 				}
 				number, name, named := strings.Cut(o.Detail, " ")
