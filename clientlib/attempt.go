@@ -3,6 +3,7 @@ package clientlib
 import (
 	"context"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"github.com/pointsman/pointsman/clientlib/dialect"
@@ -36,6 +37,7 @@ type flight struct {
 	began    int64
 	first    atomic.Int64 // when the first token came, µs; 0: not yet
 	ended    atomic.Bool
+	told     sync.WaitGroup // the attempt has ended and is being told of
 	traced   func(AttemptInfo) // nil: nobody follows the attempt
 }
 
@@ -150,9 +152,12 @@ func (a Attempt) Settle(o Outcome) {
 	}
 	urgent := c.router.Urgent() && !c.urged
 	c.urged = c.urged || urgent
+	first := a.f.end()
 	c.mu.Unlock()
 	c.handOver(held, a.f.call.request.tenant())
-	a.f.over(settled, now, o)
+	if first {
+		a.f.over(settled, now, o)
+	}
 	if settled && o.Kind == Unauthorized {
 		c.keys.refused(a.f.endpoint.Credential)
 	}
@@ -170,9 +175,12 @@ func (a Attempt) Abandon() {
 	held := c.waiting.hold()
 	c.mu.Lock()
 	abandoned := c.router.Abandon(now, a.f.core)
+	first := a.f.end()
 	c.mu.Unlock()
 	c.handOver(held, a.f.call.request.tenant())
-	a.f.over(abandoned, now, Outcome{})
+	if first {
+		a.f.over(abandoned, now, Outcome{})
+	}
 }
 
 // progress starts the limit of the stream's next piece.
@@ -182,12 +190,22 @@ func (f *flight) progress() {
 	}
 }
 
-// over tells of an attempt that has just ended, once.
-func (f *flight) over(ended bool, now int64, o Outcome) {
-	if f.ended.Swap(true) {
-		return
+// end ends the attempt, and says whether it had not yet. The client's lock is held, so that
+// who ends it is who ended it in the router, and calls over.
+func (f *flight) end() bool {
+	if f.ended.Load() {
+		return false
 	}
-	if ended && f.client.watched() {
+	f.told.Add(1)
+	f.ended.Store(true)
+	return true
+}
+
+// over tells of an attempt that has just ended; counted is false where the router had
+// given it up already.
+func (f *flight) over(counted bool, now int64, o Outcome) {
+	defer f.told.Done()
+	if counted && f.client.watched() {
 		f.describe(now, o)
 		f.tell(&f.info)
 	}

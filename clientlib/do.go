@@ -74,11 +74,13 @@ func (c *Client) attempts(ctx context.Context, call *call, send func(context.Con
 	}
 }
 
-// try makes one attempt, panics included.
+// try makes one attempt, panics included. It returns when the attempt has been told of,
+// whoever settled it.
 func (f *flight) try(parent context.Context, limits route.Limits, send func(context.Context, Attempt) error) error {
 	w, a := &f.watch, Attempt{f}
 	w.begin(parent, f.client.clock, limits)
 	defer w.release()
+	defer f.told.Wait()
 	defer a.Abandon()
 	if f.stall {
 		w.phase("first_token", limits.FirstToken)

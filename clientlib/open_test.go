@@ -211,14 +211,14 @@ func fail(t *testing.T, c *clientlib.Client, times int) {
 func TestReportsGoUpAtTheirPace(t *testing.T) {
 	bubble(t, func(t *testing.T, p *parent) {
 		c := open(t, p.child())
-		time.Sleep(time.Minute)
+		time.Sleep(20*time.Second + 50*time.Millisecond) // between two looks, before this parent counts as silent
 		if n := len(p.told()); n != 0 {
 			t.Errorf("%d reports while idle", n)
 		}
 		fail(t, c, 1)
-		time.Sleep(100 * time.Millisecond)
+		time.Sleep(101 * time.Millisecond) // beyond the last instant in which it goes
 		if n := len(p.told()); n != 1 {
-			t.Fatalf("%d reports 100 ms after a failure", n)
+			t.Fatalf("%d reports 100 ms after a failure: %v", n, p.told())
 		}
 		first := p.told()[0]
 		if first.GetLeaf() != p.hello.GetLeaf() || first.GetSequence() != 1 || first.GetIncarnation() != p.hello.GetIncarnation() || first.GetRows()[0].GetAdmitFailed() != 1 {
