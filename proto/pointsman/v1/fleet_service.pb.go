@@ -80,6 +80,11 @@ type StatusResponse struct {
 	Overrides      []*Override            `protobuf:"bytes,10,rep,name=overrides,proto3" json:"overrides,omitempty"`
 	Term           uint64                 `protobuf:"varint,11,opt,name=term,proto3" json:"term,omitempty"`
 	ServerVersion  string                 `protobuf:"bytes,12,opt,name=server_version,json=serverVersion,proto3" json:"server_version,omitempty"`
+	Leader         *Leader                `protobuf:"bytes,13,opt,name=leader,proto3" json:"leader,omitempty"` // absent: nobody leads
+	Leads          bool                   `protobuf:"varint,14,opt,name=leads,proto3" json:"leads,omitempty"`  // whoever answers
+	Alarms         []string               `protobuf:"bytes,15,rep,name=alarms,proto3" json:"alarms,omitempty"` // what somebody must look at: store_regressed and the like
+	Spent          []*SpentQuota          `protobuf:"bytes,16,rep,name=spent,proto3" json:"spent,omitempty"`
+	Shedding       []*SheddingWorkload    `protobuf:"bytes,17,rep,name=shedding,proto3" json:"shedding,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
@@ -198,6 +203,239 @@ func (x *StatusResponse) GetServerVersion() string {
 	return ""
 }
 
+func (x *StatusResponse) GetLeader() *Leader {
+	if x != nil {
+		return x.Leader
+	}
+	return nil
+}
+
+func (x *StatusResponse) GetLeads() bool {
+	if x != nil {
+		return x.Leads
+	}
+	return false
+}
+
+func (x *StatusResponse) GetAlarms() []string {
+	if x != nil {
+		return x.Alarms
+	}
+	return nil
+}
+
+func (x *StatusResponse) GetSpent() []*SpentQuota {
+	if x != nil {
+		return x.Spent
+	}
+	return nil
+}
+
+func (x *StatusResponse) GetShedding() []*SheddingWorkload {
+	if x != nil {
+		return x.Shedding
+	}
+	return nil
+}
+
+type Leader struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Replica       string                 `protobuf:"bytes,1,opt,name=replica,proto3" json:"replica,omitempty"`
+	Address       string                 `protobuf:"bytes,2,opt,name=address,proto3" json:"address,omitempty"`
+	Term          uint64                 `protobuf:"varint,3,opt,name=term,proto3" json:"term,omitempty"`
+	Since         *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=since,proto3" json:"since,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Leader) Reset() {
+	*x = Leader{}
+	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Leader) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Leader) ProtoMessage() {}
+
+func (x *Leader) ProtoReflect() protoreflect.Message {
+	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Leader.ProtoReflect.Descriptor instead.
+func (*Leader) Descriptor() ([]byte, []int) {
+	return file_pointsman_v1_fleet_service_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Leader) GetReplica() string {
+	if x != nil {
+		return x.Replica
+	}
+	return ""
+}
+
+func (x *Leader) GetAddress() string {
+	if x != nil {
+		return x.Address
+	}
+	return ""
+}
+
+func (x *Leader) GetTerm() uint64 {
+	if x != nil {
+		return x.Term
+	}
+	return 0
+}
+
+func (x *Leader) GetSince() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Since
+	}
+	return nil
+}
+
+// SpentQuota is a quota that pauses after its provider's 429s.
+type SpentQuota struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Quota         string                 `protobuf:"bytes,1,opt,name=quota,proto3" json:"quota,omitempty"`
+	RemainingUs   int64                  `protobuf:"varint,2,opt,name=remaining_us,json=remainingUs,proto3" json:"remaining_us,omitempty"` // the longest
+	Leaves        uint32                 `protobuf:"varint,3,opt,name=leaves,proto3" json:"leaves,omitempty"`                              // that say so
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SpentQuota) Reset() {
+	*x = SpentQuota{}
+	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SpentQuota) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SpentQuota) ProtoMessage() {}
+
+func (x *SpentQuota) ProtoReflect() protoreflect.Message {
+	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SpentQuota.ProtoReflect.Descriptor instead.
+func (*SpentQuota) Descriptor() ([]byte, []int) {
+	return file_pointsman_v1_fleet_service_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *SpentQuota) GetQuota() string {
+	if x != nil {
+		return x.Quota
+	}
+	return ""
+}
+
+func (x *SpentQuota) GetRemainingUs() int64 {
+	if x != nil {
+		return x.RemainingUs
+	}
+	return 0
+}
+
+func (x *SpentQuota) GetLeaves() uint32 {
+	if x != nil {
+		return x.Leaves
+	}
+	return 0
+}
+
+// SheddingWorkload refuses calls now.
+type SheddingWorkload struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Workload      string                 `protobuf:"bytes,1,opt,name=workload,proto3" json:"workload,omitempty"`
+	Reason        string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	PerSecond     float64                `protobuf:"fixed64,3,opt,name=per_second,json=perSecond,proto3" json:"per_second,omitempty"` // over the last half minute
+	Leaves        uint32                 `protobuf:"varint,4,opt,name=leaves,proto3" json:"leaves,omitempty"`                         // that do
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SheddingWorkload) Reset() {
+	*x = SheddingWorkload{}
+	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SheddingWorkload) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SheddingWorkload) ProtoMessage() {}
+
+func (x *SheddingWorkload) ProtoReflect() protoreflect.Message {
+	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SheddingWorkload.ProtoReflect.Descriptor instead.
+func (*SheddingWorkload) Descriptor() ([]byte, []int) {
+	return file_pointsman_v1_fleet_service_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *SheddingWorkload) GetWorkload() string {
+	if x != nil {
+		return x.Workload
+	}
+	return ""
+}
+
+func (x *SheddingWorkload) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *SheddingWorkload) GetPerSecond() float64 {
+	if x != nil {
+		return x.PerSecond
+	}
+	return 0
+}
+
+func (x *SheddingWorkload) GetLeaves() uint32 {
+	if x != nil {
+		return x.Leaves
+	}
+	return 0
+}
+
 type ListEndpointsRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Namespace     string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
@@ -207,7 +445,7 @@ type ListEndpointsRequest struct {
 
 func (x *ListEndpointsRequest) Reset() {
 	*x = ListEndpointsRequest{}
-	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[2]
+	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -219,7 +457,7 @@ func (x *ListEndpointsRequest) String() string {
 func (*ListEndpointsRequest) ProtoMessage() {}
 
 func (x *ListEndpointsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[2]
+	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -232,7 +470,7 @@ func (x *ListEndpointsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEndpointsRequest.ProtoReflect.Descriptor instead.
 func (*ListEndpointsRequest) Descriptor() ([]byte, []int) {
-	return file_pointsman_v1_fleet_service_proto_rawDescGZIP(), []int{2}
+	return file_pointsman_v1_fleet_service_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *ListEndpointsRequest) GetNamespace() string {
@@ -251,7 +489,7 @@ type ListEndpointsResponse struct {
 
 func (x *ListEndpointsResponse) Reset() {
 	*x = ListEndpointsResponse{}
-	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[3]
+	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -263,7 +501,7 @@ func (x *ListEndpointsResponse) String() string {
 func (*ListEndpointsResponse) ProtoMessage() {}
 
 func (x *ListEndpointsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[3]
+	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -276,7 +514,7 @@ func (x *ListEndpointsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEndpointsResponse.ProtoReflect.Descriptor instead.
 func (*ListEndpointsResponse) Descriptor() ([]byte, []int) {
-	return file_pointsman_v1_fleet_service_proto_rawDescGZIP(), []int{3}
+	return file_pointsman_v1_fleet_service_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ListEndpointsResponse) GetEndpoints() []*EndpointInfo {
@@ -287,24 +525,28 @@ func (x *ListEndpointsResponse) GetEndpoints() []*EndpointInfo {
 }
 
 type EndpointInfo struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Identity      uint64                 `protobuf:"fixed64,2,opt,name=identity,proto3" json:"identity,omitempty"`
-	Provider      string                 `protobuf:"bytes,3,opt,name=provider,proto3" json:"provider,omitempty"`
-	Model         string                 `protobuf:"bytes,4,opt,name=model,proto3" json:"model,omitempty"`
-	Region        string                 `protobuf:"bytes,5,opt,name=region,proto3" json:"region,omitempty"`
-	Overrides     []*Override            `protobuf:"bytes,6,rep,name=overrides,proto3" json:"overrides,omitempty"`
-	Fleet         *FleetEndpoint         `protobuf:"bytes,7,opt,name=fleet,proto3" json:"fleet,omitempty"`
-	FleetAgeUs    int64                  `protobuf:"varint,8,opt,name=fleet_age_us,json=fleetAgeUs,proto3" json:"fleet_age_us,omitempty"`
-	Witnesses     uint64                 `protobuf:"varint,9,opt,name=witnesses,proto3" json:"witnesses,omitempty"` // nodes that use it
-	Evidence      []string               `protobuf:"bytes,10,rep,name=evidence,proto3" json:"evidence,omitempty"`   // one line per breaker that is not closed
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	state           protoimpl.MessageState `protogen:"open.v1"`
+	Name            string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Identity        uint64                 `protobuf:"fixed64,2,opt,name=identity,proto3" json:"identity,omitempty"`
+	Provider        string                 `protobuf:"bytes,3,opt,name=provider,proto3" json:"provider,omitempty"`
+	Model           string                 `protobuf:"bytes,4,opt,name=model,proto3" json:"model,omitempty"`
+	Region          string                 `protobuf:"bytes,5,opt,name=region,proto3" json:"region,omitempty"`
+	Overrides       []*Override            `protobuf:"bytes,6,rep,name=overrides,proto3" json:"overrides,omitempty"`
+	Fleet           *FleetEndpoint         `protobuf:"bytes,7,opt,name=fleet,proto3" json:"fleet,omitempty"`
+	FleetAgeUs      int64                  `protobuf:"varint,8,opt,name=fleet_age_us,json=fleetAgeUs,proto3" json:"fleet_age_us,omitempty"`
+	Witnesses       uint64                 `protobuf:"varint,9,opt,name=witnesses,proto3" json:"witnesses,omitempty"`  // nodes that use it
+	Evidence        []string               `protobuf:"bytes,10,rep,name=evidence,proto3" json:"evidence,omitempty"`    // one line per breaker that is not closed
+	Reached         uint32                 `protobuf:"varint,11,opt,name=reached,proto3" json:"reached,omitempty"`     // nodes whose probe found it
+	Unreached       uint32                 `protobuf:"varint,12,opt,name=unreached,proto3" json:"unreached,omitempty"` // nodes whose probe did not
+	UnreachedReason string                 `protobuf:"bytes,13,opt,name=unreached_reason,json=unreachedReason,proto3" json:"unreached_reason,omitempty"`
+	Speed           float64                `protobuf:"fixed64,14,opt,name=speed,proto3" json:"speed,omitempty"` // learned; 1 is the pool's, 0: not learned
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *EndpointInfo) Reset() {
 	*x = EndpointInfo{}
-	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[4]
+	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -316,7 +558,7 @@ func (x *EndpointInfo) String() string {
 func (*EndpointInfo) ProtoMessage() {}
 
 func (x *EndpointInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[4]
+	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -329,7 +571,7 @@ func (x *EndpointInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndpointInfo.ProtoReflect.Descriptor instead.
 func (*EndpointInfo) Descriptor() ([]byte, []int) {
-	return file_pointsman_v1_fleet_service_proto_rawDescGZIP(), []int{4}
+	return file_pointsman_v1_fleet_service_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *EndpointInfo) GetName() string {
@@ -402,6 +644,34 @@ func (x *EndpointInfo) GetEvidence() []string {
 	return nil
 }
 
+func (x *EndpointInfo) GetReached() uint32 {
+	if x != nil {
+		return x.Reached
+	}
+	return 0
+}
+
+func (x *EndpointInfo) GetUnreached() uint32 {
+	if x != nil {
+		return x.Unreached
+	}
+	return 0
+}
+
+func (x *EndpointInfo) GetUnreachedReason() string {
+	if x != nil {
+		return x.UnreachedReason
+	}
+	return ""
+}
+
+func (x *EndpointInfo) GetSpeed() float64 {
+	if x != nil {
+		return x.Speed
+	}
+	return 0
+}
+
 type ListClientsRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Namespace     string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
@@ -411,7 +681,7 @@ type ListClientsRequest struct {
 
 func (x *ListClientsRequest) Reset() {
 	*x = ListClientsRequest{}
-	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[5]
+	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -423,7 +693,7 @@ func (x *ListClientsRequest) String() string {
 func (*ListClientsRequest) ProtoMessage() {}
 
 func (x *ListClientsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[5]
+	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -436,7 +706,7 @@ func (x *ListClientsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListClientsRequest.ProtoReflect.Descriptor instead.
 func (*ListClientsRequest) Descriptor() ([]byte, []int) {
-	return file_pointsman_v1_fleet_service_proto_rawDescGZIP(), []int{5}
+	return file_pointsman_v1_fleet_service_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ListClientsRequest) GetNamespace() string {
@@ -455,7 +725,7 @@ type ListClientsResponse struct {
 
 func (x *ListClientsResponse) Reset() {
 	*x = ListClientsResponse{}
-	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[6]
+	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -467,7 +737,7 @@ func (x *ListClientsResponse) String() string {
 func (*ListClientsResponse) ProtoMessage() {}
 
 func (x *ListClientsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[6]
+	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -480,7 +750,7 @@ func (x *ListClientsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListClientsResponse.ProtoReflect.Descriptor instead.
 func (*ListClientsResponse) Descriptor() ([]byte, []int) {
-	return file_pointsman_v1_fleet_service_proto_rawDescGZIP(), []int{6}
+	return file_pointsman_v1_fleet_service_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ListClientsResponse) GetClients() []*ClientInfo {
@@ -500,7 +770,7 @@ type ClientInfo struct {
 
 func (x *ClientInfo) Reset() {
 	*x = ClientInfo{}
-	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[7]
+	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -512,7 +782,7 @@ func (x *ClientInfo) String() string {
 func (*ClientInfo) ProtoMessage() {}
 
 func (x *ClientInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[7]
+	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -525,7 +795,7 @@ func (x *ClientInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClientInfo.ProtoReflect.Descriptor instead.
 func (*ClientInfo) Descriptor() ([]byte, []int) {
-	return file_pointsman_v1_fleet_service_proto_rawDescGZIP(), []int{7}
+	return file_pointsman_v1_fleet_service_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ClientInfo) GetState() *LeafState {
@@ -556,7 +826,7 @@ type DrainRequest struct {
 
 func (x *DrainRequest) Reset() {
 	*x = DrainRequest{}
-	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[8]
+	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -568,7 +838,7 @@ func (x *DrainRequest) String() string {
 func (*DrainRequest) ProtoMessage() {}
 
 func (x *DrainRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[8]
+	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -581,7 +851,7 @@ func (x *DrainRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainRequest.ProtoReflect.Descriptor instead.
 func (*DrainRequest) Descriptor() ([]byte, []int) {
-	return file_pointsman_v1_fleet_service_proto_rawDescGZIP(), []int{8}
+	return file_pointsman_v1_fleet_service_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *DrainRequest) GetNamespace() string {
@@ -635,7 +905,7 @@ type DrainResponse struct {
 
 func (x *DrainResponse) Reset() {
 	*x = DrainResponse{}
-	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[9]
+	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -647,7 +917,7 @@ func (x *DrainResponse) String() string {
 func (*DrainResponse) ProtoMessage() {}
 
 func (x *DrainResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[9]
+	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -660,7 +930,7 @@ func (x *DrainResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainResponse.ProtoReflect.Descriptor instead.
 func (*DrainResponse) Descriptor() ([]byte, []int) {
-	return file_pointsman_v1_fleet_service_proto_rawDescGZIP(), []int{9}
+	return file_pointsman_v1_fleet_service_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *DrainResponse) GetHead() *Head {
@@ -681,7 +951,7 @@ type UndrainRequest struct {
 
 func (x *UndrainRequest) Reset() {
 	*x = UndrainRequest{}
-	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[10]
+	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -693,7 +963,7 @@ func (x *UndrainRequest) String() string {
 func (*UndrainRequest) ProtoMessage() {}
 
 func (x *UndrainRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[10]
+	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -706,7 +976,7 @@ func (x *UndrainRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UndrainRequest.ProtoReflect.Descriptor instead.
 func (*UndrainRequest) Descriptor() ([]byte, []int) {
-	return file_pointsman_v1_fleet_service_proto_rawDescGZIP(), []int{10}
+	return file_pointsman_v1_fleet_service_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *UndrainRequest) GetNamespace() string {
@@ -739,7 +1009,7 @@ type UndrainResponse struct {
 
 func (x *UndrainResponse) Reset() {
 	*x = UndrainResponse{}
-	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[11]
+	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -751,7 +1021,7 @@ func (x *UndrainResponse) String() string {
 func (*UndrainResponse) ProtoMessage() {}
 
 func (x *UndrainResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[11]
+	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -764,7 +1034,7 @@ func (x *UndrainResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UndrainResponse.ProtoReflect.Descriptor instead.
 func (*UndrainResponse) Descriptor() ([]byte, []int) {
-	return file_pointsman_v1_fleet_service_proto_rawDescGZIP(), []int{11}
+	return file_pointsman_v1_fleet_service_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *UndrainResponse) GetHead() *Head {
@@ -774,34 +1044,30 @@ func (x *UndrainResponse) GetHead() *Head {
 	return nil
 }
 
-type ExplainRequest struct {
-	state           protoimpl.MessageState `protogen:"open.v1"`
-	Namespace       string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	Workload        string                 `protobuf:"bytes,2,opt,name=workload,proto3" json:"workload,omitempty"`
-	Tenant          string                 `protobuf:"bytes,3,opt,name=tenant,proto3" json:"tenant,omitempty"`
-	Needs           []string               `protobuf:"bytes,4,rep,name=needs,proto3" json:"needs,omitempty"` // capabilities
-	InputTokens     int64                  `protobuf:"varint,5,opt,name=input_tokens,json=inputTokens,proto3" json:"input_tokens,omitempty"`
-	MaxOutputTokens int64                  `protobuf:"varint,6,opt,name=max_output_tokens,json=maxOutputTokens,proto3" json:"max_output_tokens,omitempty"`
-	Api             string                 `protobuf:"bytes,7,opt,name=api,proto3" json:"api,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+type SetOverrideRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Namespace     string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	Override      *Override              `protobuf:"bytes,2,opt,name=override,proto3" json:"override,omitempty"` // breaker or weight; its actor is who calls
+	Force         bool                   `protobuf:"varint,3,opt,name=force,proto3" json:"force,omitempty"`      // although some workload is left with nothing
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
-func (x *ExplainRequest) Reset() {
-	*x = ExplainRequest{}
-	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[12]
+func (x *SetOverrideRequest) Reset() {
+	*x = SetOverrideRequest{}
+	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *ExplainRequest) String() string {
+func (x *SetOverrideRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*ExplainRequest) ProtoMessage() {}
+func (*SetOverrideRequest) ProtoMessage() {}
 
-func (x *ExplainRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[12]
+func (x *SetOverrideRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -812,178 +1078,54 @@ func (x *ExplainRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use ExplainRequest.ProtoReflect.Descriptor instead.
-func (*ExplainRequest) Descriptor() ([]byte, []int) {
-	return file_pointsman_v1_fleet_service_proto_rawDescGZIP(), []int{12}
+// Deprecated: Use SetOverrideRequest.ProtoReflect.Descriptor instead.
+func (*SetOverrideRequest) Descriptor() ([]byte, []int) {
+	return file_pointsman_v1_fleet_service_proto_rawDescGZIP(), []int{15}
 }
 
-func (x *ExplainRequest) GetNamespace() string {
+func (x *SetOverrideRequest) GetNamespace() string {
 	if x != nil {
 		return x.Namespace
 	}
 	return ""
 }
 
-func (x *ExplainRequest) GetWorkload() string {
+func (x *SetOverrideRequest) GetOverride() *Override {
 	if x != nil {
-		return x.Workload
-	}
-	return ""
-}
-
-func (x *ExplainRequest) GetTenant() string {
-	if x != nil {
-		return x.Tenant
-	}
-	return ""
-}
-
-func (x *ExplainRequest) GetNeeds() []string {
-	if x != nil {
-		return x.Needs
+		return x.Override
 	}
 	return nil
 }
 
-func (x *ExplainRequest) GetInputTokens() int64 {
+func (x *SetOverrideRequest) GetForce() bool {
 	if x != nil {
-		return x.InputTokens
-	}
-	return 0
-}
-
-func (x *ExplainRequest) GetMaxOutputTokens() int64 {
-	if x != nil {
-		return x.MaxOutputTokens
-	}
-	return 0
-}
-
-func (x *ExplainRequest) GetApi() string {
-	if x != nil {
-		return x.Api
-	}
-	return ""
-}
-
-type ExplainResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Generation    uint64                 `protobuf:"varint,1,opt,name=generation,proto3" json:"generation,omitempty"`
-	Revision      uint64                 `protobuf:"varint,2,opt,name=revision,proto3" json:"revision,omitempty"`
-	Strategy      string                 `protobuf:"bytes,3,opt,name=strategy,proto3" json:"strategy,omitempty"`
-	FleetOnly     bool                   `protobuf:"varint,4,opt,name=fleet_only,json=fleetOnly,proto3" json:"fleet_only,omitempty"` // no leaf's own knowledge is in it
-	Candidates    []*Candidate           `protobuf:"bytes,5,rep,name=candidates,proto3" json:"candidates,omitempty"`
-	Shed          string                 `protobuf:"bytes,6,opt,name=shed,proto3" json:"shed,omitempty"` // the error a pick would give; empty: it would not
-	Time          *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=time,proto3" json:"time,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ExplainResponse) Reset() {
-	*x = ExplainResponse{}
-	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[13]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ExplainResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ExplainResponse) ProtoMessage() {}
-
-func (x *ExplainResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[13]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ExplainResponse.ProtoReflect.Descriptor instead.
-func (*ExplainResponse) Descriptor() ([]byte, []int) {
-	return file_pointsman_v1_fleet_service_proto_rawDescGZIP(), []int{13}
-}
-
-func (x *ExplainResponse) GetGeneration() uint64 {
-	if x != nil {
-		return x.Generation
-	}
-	return 0
-}
-
-func (x *ExplainResponse) GetRevision() uint64 {
-	if x != nil {
-		return x.Revision
-	}
-	return 0
-}
-
-func (x *ExplainResponse) GetStrategy() string {
-	if x != nil {
-		return x.Strategy
-	}
-	return ""
-}
-
-func (x *ExplainResponse) GetFleetOnly() bool {
-	if x != nil {
-		return x.FleetOnly
+		return x.Force
 	}
 	return false
 }
 
-func (x *ExplainResponse) GetCandidates() []*Candidate {
-	if x != nil {
-		return x.Candidates
-	}
-	return nil
-}
-
-func (x *ExplainResponse) GetShed() string {
-	if x != nil {
-		return x.Shed
-	}
-	return ""
-}
-
-func (x *ExplainResponse) GetTime() *timestamppb.Timestamp {
-	if x != nil {
-		return x.Time
-	}
-	return nil
-}
-
-type Candidate struct {
+type SetOverrideResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Endpoint      string                 `protobuf:"bytes,1,opt,name=endpoint,proto3" json:"endpoint,omitempty"`
-	Tier          string                 `protobuf:"bytes,2,opt,name=tier,proto3" json:"tier,omitempty"`
-	Reason        string                 `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"` // the gate that refuses it; empty: eligible
-	Share         float64                `protobuf:"fixed64,4,opt,name=share,proto3" json:"share,omitempty"` // how often it is drawn, 0 to 1
-	Score         float64                `protobuf:"fixed64,5,opt,name=score,proto3" json:"score,omitempty"` // lower wins; meaning by strategy
+	Head          *Head                  `protobuf:"bytes,1,opt,name=head,proto3" json:"head,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *Candidate) Reset() {
-	*x = Candidate{}
-	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[14]
+func (x *SetOverrideResponse) Reset() {
+	*x = SetOverrideResponse{}
+	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *Candidate) String() string {
+func (x *SetOverrideResponse) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*Candidate) ProtoMessage() {}
+func (*SetOverrideResponse) ProtoMessage() {}
 
-func (x *Candidate) ProtoReflect() protoreflect.Message {
-	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[14]
+func (x *SetOverrideResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -994,42 +1136,623 @@ func (x *Candidate) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use Candidate.ProtoReflect.Descriptor instead.
-func (*Candidate) Descriptor() ([]byte, []int) {
-	return file_pointsman_v1_fleet_service_proto_rawDescGZIP(), []int{14}
+// Deprecated: Use SetOverrideResponse.ProtoReflect.Descriptor instead.
+func (*SetOverrideResponse) Descriptor() ([]byte, []int) {
+	return file_pointsman_v1_fleet_service_proto_rawDescGZIP(), []int{16}
 }
 
-func (x *Candidate) GetEndpoint() string {
+func (x *SetOverrideResponse) GetHead() *Head {
+	if x != nil {
+		return x.Head
+	}
+	return nil
+}
+
+type RemoveOverrideRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Namespace     string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	Endpoint      string                 `protobuf:"bytes,2,opt,name=endpoint,proto3" json:"endpoint,omitempty"`
+	Kind          string                 `protobuf:"bytes,3,opt,name=kind,proto3" json:"kind,omitempty"` // breaker, weight
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RemoveOverrideRequest) Reset() {
+	*x = RemoveOverrideRequest{}
+	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RemoveOverrideRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RemoveOverrideRequest) ProtoMessage() {}
+
+func (x *RemoveOverrideRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RemoveOverrideRequest.ProtoReflect.Descriptor instead.
+func (*RemoveOverrideRequest) Descriptor() ([]byte, []int) {
+	return file_pointsman_v1_fleet_service_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *RemoveOverrideRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *RemoveOverrideRequest) GetEndpoint() string {
 	if x != nil {
 		return x.Endpoint
 	}
 	return ""
 }
 
-func (x *Candidate) GetTier() string {
+func (x *RemoveOverrideRequest) GetKind() string {
 	if x != nil {
-		return x.Tier
+		return x.Kind
 	}
 	return ""
 }
 
-func (x *Candidate) GetReason() string {
+type RemoveOverrideResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Head          *Head                  `protobuf:"bytes,1,opt,name=head,proto3" json:"head,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RemoveOverrideResponse) Reset() {
+	*x = RemoveOverrideResponse{}
+	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RemoveOverrideResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RemoveOverrideResponse) ProtoMessage() {}
+
+func (x *RemoveOverrideResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[18]
 	if x != nil {
-		return x.Reason
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RemoveOverrideResponse.ProtoReflect.Descriptor instead.
+func (*RemoveOverrideResponse) Descriptor() ([]byte, []int) {
+	return file_pointsman_v1_fleet_service_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *RemoveOverrideResponse) GetHead() *Head {
+	if x != nil {
+		return x.Head
+	}
+	return nil
+}
+
+type ListBreakersRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Namespace     string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	All           bool                   `protobuf:"varint,2,opt,name=all,proto3" json:"all,omitempty"` // closed ones too
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListBreakersRequest) Reset() {
+	*x = ListBreakersRequest{}
+	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListBreakersRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListBreakersRequest) ProtoMessage() {}
+
+func (x *ListBreakersRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListBreakersRequest.ProtoReflect.Descriptor instead.
+func (*ListBreakersRequest) Descriptor() ([]byte, []int) {
+	return file_pointsman_v1_fleet_service_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *ListBreakersRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
 	}
 	return ""
 }
 
-func (x *Candidate) GetShare() float64 {
+func (x *ListBreakersRequest) GetAll() bool {
 	if x != nil {
-		return x.Share
+		return x.All
+	}
+	return false
+}
+
+type ListBreakersResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Breakers      []*BreakerInfo         `protobuf:"bytes,1,rep,name=breakers,proto3" json:"breakers,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListBreakersResponse) Reset() {
+	*x = ListBreakersResponse{}
+	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListBreakersResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListBreakersResponse) ProtoMessage() {}
+
+func (x *ListBreakersResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListBreakersResponse.ProtoReflect.Descriptor instead.
+func (*ListBreakersResponse) Descriptor() ([]byte, []int) {
+	return file_pointsman_v1_fleet_service_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *ListBreakersResponse) GetBreakers() []*BreakerInfo {
+	if x != nil {
+		return x.Breakers
+	}
+	return nil
+}
+
+type BreakerInfo struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Endpoint      string                 `protobuf:"bytes,1,opt,name=endpoint,proto3" json:"endpoint,omitempty"`
+	Breaker       *FleetBreaker          `protobuf:"bytes,2,opt,name=breaker,proto3" json:"breaker,omitempty"` // times as of this message
+	Evidence      string                 `protobuf:"bytes,3,opt,name=evidence,proto3" json:"evidence,omitempty"`
+	Forced        *ForcedBreaker         `protobuf:"bytes,4,opt,name=forced,proto3" json:"forced,omitempty"` // by an operator; absent: it is not
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BreakerInfo) Reset() {
+	*x = BreakerInfo{}
+	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BreakerInfo) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BreakerInfo) ProtoMessage() {}
+
+func (x *BreakerInfo) ProtoReflect() protoreflect.Message {
+	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BreakerInfo.ProtoReflect.Descriptor instead.
+func (*BreakerInfo) Descriptor() ([]byte, []int) {
+	return file_pointsman_v1_fleet_service_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *BreakerInfo) GetEndpoint() string {
+	if x != nil {
+		return x.Endpoint
+	}
+	return ""
+}
+
+func (x *BreakerInfo) GetBreaker() *FleetBreaker {
+	if x != nil {
+		return x.Breaker
+	}
+	return nil
+}
+
+func (x *BreakerInfo) GetEvidence() string {
+	if x != nil {
+		return x.Evidence
+	}
+	return ""
+}
+
+func (x *BreakerInfo) GetForced() *ForcedBreaker {
+	if x != nil {
+		return x.Forced
+	}
+	return nil
+}
+
+type WatchBreakersRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Namespace     string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WatchBreakersRequest) Reset() {
+	*x = WatchBreakersRequest{}
+	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WatchBreakersRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WatchBreakersRequest) ProtoMessage() {}
+
+func (x *WatchBreakersRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WatchBreakersRequest.ProtoReflect.Descriptor instead.
+func (*WatchBreakersRequest) Descriptor() ([]byte, []int) {
+	return file_pointsman_v1_fleet_service_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *WatchBreakersRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+type WatchBreakersResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Breaker       *BreakerInfo           `protobuf:"bytes,1,opt,name=breaker,proto3" json:"breaker,omitempty"` // what it is now
+	Time          *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=time,proto3" json:"time,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WatchBreakersResponse) Reset() {
+	*x = WatchBreakersResponse{}
+	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WatchBreakersResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WatchBreakersResponse) ProtoMessage() {}
+
+func (x *WatchBreakersResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WatchBreakersResponse.ProtoReflect.Descriptor instead.
+func (*WatchBreakersResponse) Descriptor() ([]byte, []int) {
+	return file_pointsman_v1_fleet_service_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *WatchBreakersResponse) GetBreaker() *BreakerInfo {
+	if x != nil {
+		return x.Breaker
+	}
+	return nil
+}
+
+func (x *WatchBreakersResponse) GetTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Time
+	}
+	return nil
+}
+
+type ListEventsRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Namespace     string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	Since         *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=since,proto3" json:"since,omitempty"`       // absent: all that is kept, 72 h
+	Kinds         []string               `protobuf:"bytes,3,rep,name=kinds,proto3" json:"kinds,omitempty"`       // empty: all
+	Endpoint      string                 `protobuf:"bytes,4,opt,name=endpoint,proto3" json:"endpoint,omitempty"` // empty: all
+	Follow        bool                   `protobuf:"varint,5,opt,name=follow,proto3" json:"follow,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListEventsRequest) Reset() {
+	*x = ListEventsRequest{}
+	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListEventsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListEventsRequest) ProtoMessage() {}
+
+func (x *ListEventsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListEventsRequest.ProtoReflect.Descriptor instead.
+func (*ListEventsRequest) Descriptor() ([]byte, []int) {
+	return file_pointsman_v1_fleet_service_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *ListEventsRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *ListEventsRequest) GetSince() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Since
+	}
+	return nil
+}
+
+func (x *ListEventsRequest) GetKinds() []string {
+	if x != nil {
+		return x.Kinds
+	}
+	return nil
+}
+
+func (x *ListEventsRequest) GetEndpoint() string {
+	if x != nil {
+		return x.Endpoint
+	}
+	return ""
+}
+
+func (x *ListEventsRequest) GetFollow() bool {
+	if x != nil {
+		return x.Follow
+	}
+	return false
+}
+
+type ListEventsResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Event         *FleetEvent            `protobuf:"bytes,1,opt,name=event,proto3" json:"event,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListEventsResponse) Reset() {
+	*x = ListEventsResponse{}
+	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListEventsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListEventsResponse) ProtoMessage() {}
+
+func (x *ListEventsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListEventsResponse.ProtoReflect.Descriptor instead.
+func (*ListEventsResponse) Descriptor() ([]byte, []int) {
+	return file_pointsman_v1_fleet_service_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *ListEventsResponse) GetEvent() *FleetEvent {
+	if x != nil {
+		return x.Event
+	}
+	return nil
+}
+
+// FleetEvent is something that happened to the fleet, with its evidence.
+type FleetEvent struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Time          *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=time,proto3" json:"time,omitempty"`
+	Kind          string                 `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"` // opened, half_opened, ramping, closed, limited, spilling, leader, alarm
+	Endpoint      string                 `protobuf:"bytes,3,opt,name=endpoint,proto3" json:"endpoint,omitempty"`
+	Class         Class                  `protobuf:"varint,4,opt,name=class,proto3,enum=pointsman.v1.Class" json:"class,omitempty"`
+	Locality      string                 `protobuf:"bytes,5,opt,name=locality,proto3" json:"locality,omitempty"`
+	Round         uint64                 `protobuf:"varint,6,opt,name=round,proto3" json:"round,omitempty"`
+	Soft          bool                   `protobuf:"varint,7,opt,name=soft,proto3" json:"soft,omitempty"`
+	Evidence      string                 `protobuf:"bytes,8,opt,name=evidence,proto3" json:"evidence,omitempty"`
+	Name          string                 `protobuf:"bytes,9,opt,name=name,proto3" json:"name,omitempty"`       // the workload, quota or replica it is about
+	Term          uint64                 `protobuf:"varint,10,opt,name=term,proto3" json:"term,omitempty"`     // of the leader that says so
+	Number        uint64                 `protobuf:"varint,11,opt,name=number,proto3" json:"number,omitempty"` // in the order of the store
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FleetEvent) Reset() {
+	*x = FleetEvent{}
+	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FleetEvent) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FleetEvent) ProtoMessage() {}
+
+func (x *FleetEvent) ProtoReflect() protoreflect.Message {
+	mi := &file_pointsman_v1_fleet_service_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FleetEvent.ProtoReflect.Descriptor instead.
+func (*FleetEvent) Descriptor() ([]byte, []int) {
+	return file_pointsman_v1_fleet_service_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *FleetEvent) GetTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Time
+	}
+	return nil
+}
+
+func (x *FleetEvent) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *FleetEvent) GetEndpoint() string {
+	if x != nil {
+		return x.Endpoint
+	}
+	return ""
+}
+
+func (x *FleetEvent) GetClass() Class {
+	if x != nil {
+		return x.Class
+	}
+	return Class_CLASS_UNSPECIFIED
+}
+
+func (x *FleetEvent) GetLocality() string {
+	if x != nil {
+		return x.Locality
+	}
+	return ""
+}
+
+func (x *FleetEvent) GetRound() uint64 {
+	if x != nil {
+		return x.Round
 	}
 	return 0
 }
 
-func (x *Candidate) GetScore() float64 {
+func (x *FleetEvent) GetSoft() bool {
 	if x != nil {
-		return x.Score
+		return x.Soft
+	}
+	return false
+}
+
+func (x *FleetEvent) GetEvidence() string {
+	if x != nil {
+		return x.Evidence
+	}
+	return ""
+}
+
+func (x *FleetEvent) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *FleetEvent) GetTerm() uint64 {
+	if x != nil {
+		return x.Term
+	}
+	return 0
+}
+
+func (x *FleetEvent) GetNumber() uint64 {
+	if x != nil {
+		return x.Number
 	}
 	return 0
 }
@@ -1038,9 +1761,9 @@ var File_pointsman_v1_fleet_service_proto protoreflect.FileDescriptor
 
 const file_pointsman_v1_fleet_service_proto_rawDesc = "" +
 	"\n" +
-	" pointsman/v1/fleet_service.proto\x12\fpointsman.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1apointsman/v1/catalog.proto\x1a\"pointsman/v1/catalog_service.proto\x1a\x17pointsman/v1/sync.proto\"-\n" +
+	" pointsman/v1/fleet_service.proto\x12\fpointsman.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1apointsman/v1/catalog.proto\x1a\"pointsman/v1/catalog_service.proto\x1a\x1apointsman/v1/explain.proto\x1a\x17pointsman/v1/sync.proto\"-\n" +
 	"\rStatusRequest\x12\x1c\n" +
-	"\tnamespace\x18\x01 \x01(\tR\tnamespace\"\xbe\x03\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\"\x86\x05\n" +
 	"\x0eStatusResponse\x12&\n" +
 	"\x04head\x18\x01 \x01(\v2\x12.pointsman.v1.HeadR\x04head\x12'\n" +
 	"\x0fstore_reachable\x18\x02 \x01(\bR\x0estoreReachable\x12\x1e\n" +
@@ -1054,11 +1777,32 @@ const file_pointsman_v1_fleet_service_proto_rawDesc = "" +
 	"\toverrides\x18\n" +
 	" \x03(\v2\x16.pointsman.v1.OverrideR\toverrides\x12\x12\n" +
 	"\x04term\x18\v \x01(\x04R\x04term\x12%\n" +
-	"\x0eserver_version\x18\f \x01(\tR\rserverVersion\"4\n" +
+	"\x0eserver_version\x18\f \x01(\tR\rserverVersion\x12,\n" +
+	"\x06leader\x18\r \x01(\v2\x14.pointsman.v1.LeaderR\x06leader\x12\x14\n" +
+	"\x05leads\x18\x0e \x01(\bR\x05leads\x12\x16\n" +
+	"\x06alarms\x18\x0f \x03(\tR\x06alarms\x12.\n" +
+	"\x05spent\x18\x10 \x03(\v2\x18.pointsman.v1.SpentQuotaR\x05spent\x12:\n" +
+	"\bshedding\x18\x11 \x03(\v2\x1e.pointsman.v1.SheddingWorkloadR\bshedding\"\x82\x01\n" +
+	"\x06Leader\x12\x18\n" +
+	"\areplica\x18\x01 \x01(\tR\areplica\x12\x18\n" +
+	"\aaddress\x18\x02 \x01(\tR\aaddress\x12\x12\n" +
+	"\x04term\x18\x03 \x01(\x04R\x04term\x120\n" +
+	"\x05since\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\"]\n" +
+	"\n" +
+	"SpentQuota\x12\x14\n" +
+	"\x05quota\x18\x01 \x01(\tR\x05quota\x12!\n" +
+	"\fremaining_us\x18\x02 \x01(\x03R\vremainingUs\x12\x16\n" +
+	"\x06leaves\x18\x03 \x01(\rR\x06leaves\"}\n" +
+	"\x10SheddingWorkload\x12\x1a\n" +
+	"\bworkload\x18\x01 \x01(\tR\bworkload\x12\x16\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x1d\n" +
+	"\n" +
+	"per_second\x18\x03 \x01(\x01R\tperSecond\x12\x16\n" +
+	"\x06leaves\x18\x04 \x01(\rR\x06leaves\"4\n" +
 	"\x14ListEndpointsRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\"Q\n" +
 	"\x15ListEndpointsResponse\x128\n" +
-	"\tendpoints\x18\x01 \x03(\v2\x1a.pointsman.v1.EndpointInfoR\tendpoints\"\xcd\x02\n" +
+	"\tendpoints\x18\x01 \x03(\v2\x1a.pointsman.v1.EndpointInfoR\tendpoints\"\xc6\x03\n" +
 	"\fEndpointInfo\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1a\n" +
 	"\bidentity\x18\x02 \x01(\x06R\bidentity\x12\x1a\n" +
@@ -1071,7 +1815,11 @@ const file_pointsman_v1_fleet_service_proto_rawDesc = "" +
 	"fleetAgeUs\x12\x1c\n" +
 	"\twitnesses\x18\t \x01(\x04R\twitnesses\x12\x1a\n" +
 	"\bevidence\x18\n" +
-	" \x03(\tR\bevidence\"2\n" +
+	" \x03(\tR\bevidence\x12\x18\n" +
+	"\areached\x18\v \x01(\rR\areached\x12\x1c\n" +
+	"\tunreached\x18\f \x01(\rR\tunreached\x12)\n" +
+	"\x10unreached_reason\x18\r \x01(\tR\x0funreachedReason\x12\x14\n" +
+	"\x05speed\x18\x0e \x01(\x01R\x05speed\"2\n" +
 	"\x12ListClientsRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\"I\n" +
 	"\x13ListClientsResponse\x122\n" +
@@ -1095,40 +1843,68 @@ const file_pointsman_v1_fleet_service_proto_rawDesc = "" +
 	"\bendpoint\x18\x02 \x01(\tR\bendpoint\x12\x14\n" +
 	"\x05actor\x18\x03 \x01(\tR\x05actor\"9\n" +
 	"\x0fUndrainResponse\x12&\n" +
-	"\x04head\x18\x01 \x01(\v2\x12.pointsman.v1.HeadR\x04head\"\xd9\x01\n" +
-	"\x0eExplainRequest\x12\x1c\n" +
+	"\x04head\x18\x01 \x01(\v2\x12.pointsman.v1.HeadR\x04head\"|\n" +
+	"\x12SetOverrideRequest\x12\x1c\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x122\n" +
+	"\boverride\x18\x02 \x01(\v2\x16.pointsman.v1.OverrideR\boverride\x12\x14\n" +
+	"\x05force\x18\x03 \x01(\bR\x05force\"=\n" +
+	"\x13SetOverrideResponse\x12&\n" +
+	"\x04head\x18\x01 \x01(\v2\x12.pointsman.v1.HeadR\x04head\"e\n" +
+	"\x15RemoveOverrideRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1a\n" +
-	"\bworkload\x18\x02 \x01(\tR\bworkload\x12\x16\n" +
-	"\x06tenant\x18\x03 \x01(\tR\x06tenant\x12\x14\n" +
-	"\x05needs\x18\x04 \x03(\tR\x05needs\x12!\n" +
-	"\finput_tokens\x18\x05 \x01(\x03R\vinputTokens\x12*\n" +
-	"\x11max_output_tokens\x18\x06 \x01(\x03R\x0fmaxOutputTokens\x12\x10\n" +
-	"\x03api\x18\a \x01(\tR\x03api\"\x85\x02\n" +
-	"\x0fExplainResponse\x12\x1e\n" +
+	"\bendpoint\x18\x02 \x01(\tR\bendpoint\x12\x12\n" +
+	"\x04kind\x18\x03 \x01(\tR\x04kind\"@\n" +
+	"\x16RemoveOverrideResponse\x12&\n" +
+	"\x04head\x18\x01 \x01(\v2\x12.pointsman.v1.HeadR\x04head\"E\n" +
+	"\x13ListBreakersRequest\x12\x1c\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x10\n" +
+	"\x03all\x18\x02 \x01(\bR\x03all\"M\n" +
+	"\x14ListBreakersResponse\x125\n" +
+	"\bbreakers\x18\x01 \x03(\v2\x19.pointsman.v1.BreakerInfoR\bbreakers\"\xb0\x01\n" +
+	"\vBreakerInfo\x12\x1a\n" +
+	"\bendpoint\x18\x01 \x01(\tR\bendpoint\x124\n" +
+	"\abreaker\x18\x02 \x01(\v2\x1a.pointsman.v1.FleetBreakerR\abreaker\x12\x1a\n" +
+	"\bevidence\x18\x03 \x01(\tR\bevidence\x123\n" +
+	"\x06forced\x18\x04 \x01(\v2\x1b.pointsman.v1.ForcedBreakerR\x06forced\"4\n" +
+	"\x14WatchBreakersRequest\x12\x1c\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\"|\n" +
+	"\x15WatchBreakersResponse\x123\n" +
+	"\abreaker\x18\x01 \x01(\v2\x19.pointsman.v1.BreakerInfoR\abreaker\x12.\n" +
+	"\x04time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\"\xad\x01\n" +
+	"\x11ListEventsRequest\x12\x1c\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x120\n" +
+	"\x05since\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x12\x14\n" +
+	"\x05kinds\x18\x03 \x03(\tR\x05kinds\x12\x1a\n" +
+	"\bendpoint\x18\x04 \x01(\tR\bendpoint\x12\x16\n" +
+	"\x06follow\x18\x05 \x01(\bR\x06follow\"D\n" +
+	"\x12ListEventsResponse\x12.\n" +
+	"\x05event\x18\x01 \x01(\v2\x18.pointsman.v1.FleetEventR\x05event\"\xb9\x02\n" +
 	"\n" +
-	"generation\x18\x01 \x01(\x04R\n" +
-	"generation\x12\x1a\n" +
-	"\brevision\x18\x02 \x01(\x04R\brevision\x12\x1a\n" +
-	"\bstrategy\x18\x03 \x01(\tR\bstrategy\x12\x1d\n" +
-	"\n" +
-	"fleet_only\x18\x04 \x01(\bR\tfleetOnly\x127\n" +
-	"\n" +
-	"candidates\x18\x05 \x03(\v2\x17.pointsman.v1.CandidateR\n" +
-	"candidates\x12\x12\n" +
-	"\x04shed\x18\x06 \x01(\tR\x04shed\x12.\n" +
-	"\x04time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x04time\"\x7f\n" +
-	"\tCandidate\x12\x1a\n" +
-	"\bendpoint\x18\x01 \x01(\tR\bendpoint\x12\x12\n" +
-	"\x04tier\x18\x02 \x01(\tR\x04tier\x12\x16\n" +
-	"\x06reason\x18\x03 \x01(\tR\x06reason\x12\x14\n" +
-	"\x05share\x18\x04 \x01(\x01R\x05share\x12\x14\n" +
-	"\x05score\x18\x05 \x01(\x01R\x05score2\xd3\x03\n" +
+	"FleetEvent\x12.\n" +
+	"\x04time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x12\n" +
+	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x1a\n" +
+	"\bendpoint\x18\x03 \x01(\tR\bendpoint\x12)\n" +
+	"\x05class\x18\x04 \x01(\x0e2\x13.pointsman.v1.ClassR\x05class\x12\x1a\n" +
+	"\blocality\x18\x05 \x01(\tR\blocality\x12\x14\n" +
+	"\x05round\x18\x06 \x01(\x04R\x05round\x12\x12\n" +
+	"\x04soft\x18\a \x01(\bR\x04soft\x12\x1a\n" +
+	"\bevidence\x18\b \x01(\tR\bevidence\x12\x12\n" +
+	"\x04name\x18\t \x01(\tR\x04name\x12\x12\n" +
+	"\x04term\x18\n" +
+	" \x01(\x04R\x04term\x12\x16\n" +
+	"\x06number\x18\v \x01(\x04R\x06number2\x8a\a\n" +
 	"\fFleetService\x12C\n" +
 	"\x06Status\x12\x1b.pointsman.v1.StatusRequest\x1a\x1c.pointsman.v1.StatusResponse\x12X\n" +
 	"\rListEndpoints\x12\".pointsman.v1.ListEndpointsRequest\x1a#.pointsman.v1.ListEndpointsResponse\x12R\n" +
 	"\vListClients\x12 .pointsman.v1.ListClientsRequest\x1a!.pointsman.v1.ListClientsResponse\x12@\n" +
 	"\x05Drain\x12\x1a.pointsman.v1.DrainRequest\x1a\x1b.pointsman.v1.DrainResponse\x12F\n" +
-	"\aUndrain\x12\x1c.pointsman.v1.UndrainRequest\x1a\x1d.pointsman.v1.UndrainResponse\x12F\n" +
+	"\aUndrain\x12\x1c.pointsman.v1.UndrainRequest\x1a\x1d.pointsman.v1.UndrainResponse\x12R\n" +
+	"\vSetOverride\x12 .pointsman.v1.SetOverrideRequest\x1a!.pointsman.v1.SetOverrideResponse\x12[\n" +
+	"\x0eRemoveOverride\x12#.pointsman.v1.RemoveOverrideRequest\x1a$.pointsman.v1.RemoveOverrideResponse\x12U\n" +
+	"\fListBreakers\x12!.pointsman.v1.ListBreakersRequest\x1a\".pointsman.v1.ListBreakersResponse\x12Z\n" +
+	"\rWatchBreakers\x12\".pointsman.v1.WatchBreakersRequest\x1a#.pointsman.v1.WatchBreakersResponse0\x01\x12Q\n" +
+	"\n" +
+	"ListEvents\x12\x1f.pointsman.v1.ListEventsRequest\x1a .pointsman.v1.ListEventsResponse0\x01\x12F\n" +
 	"\aExplain\x12\x1c.pointsman.v1.ExplainRequest\x1a\x1d.pointsman.v1.ExplainResponseB?Z=github.com/pointsman/pointsman/proto/pointsman/v1;pointsmanv1b\x06proto3"
 
 var (
@@ -1143,60 +1919,101 @@ func file_pointsman_v1_fleet_service_proto_rawDescGZIP() []byte {
 	return file_pointsman_v1_fleet_service_proto_rawDescData
 }
 
-var file_pointsman_v1_fleet_service_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
+var file_pointsman_v1_fleet_service_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
 var file_pointsman_v1_fleet_service_proto_goTypes = []any{
-	(*StatusRequest)(nil),         // 0: pointsman.v1.StatusRequest
-	(*StatusResponse)(nil),        // 1: pointsman.v1.StatusResponse
-	(*ListEndpointsRequest)(nil),  // 2: pointsman.v1.ListEndpointsRequest
-	(*ListEndpointsResponse)(nil), // 3: pointsman.v1.ListEndpointsResponse
-	(*EndpointInfo)(nil),          // 4: pointsman.v1.EndpointInfo
-	(*ListClientsRequest)(nil),    // 5: pointsman.v1.ListClientsRequest
-	(*ListClientsResponse)(nil),   // 6: pointsman.v1.ListClientsResponse
-	(*ClientInfo)(nil),            // 7: pointsman.v1.ClientInfo
-	(*DrainRequest)(nil),          // 8: pointsman.v1.DrainRequest
-	(*DrainResponse)(nil),         // 9: pointsman.v1.DrainResponse
-	(*UndrainRequest)(nil),        // 10: pointsman.v1.UndrainRequest
-	(*UndrainResponse)(nil),       // 11: pointsman.v1.UndrainResponse
-	(*ExplainRequest)(nil),        // 12: pointsman.v1.ExplainRequest
-	(*ExplainResponse)(nil),       // 13: pointsman.v1.ExplainResponse
-	(*Candidate)(nil),             // 14: pointsman.v1.Candidate
-	(*Head)(nil),                  // 15: pointsman.v1.Head
-	(*Override)(nil),              // 16: pointsman.v1.Override
-	(*FleetEndpoint)(nil),         // 17: pointsman.v1.FleetEndpoint
-	(*LeafState)(nil),             // 18: pointsman.v1.LeafState
-	(*timestamppb.Timestamp)(nil), // 19: google.protobuf.Timestamp
+	(*StatusRequest)(nil),          // 0: pointsman.v1.StatusRequest
+	(*StatusResponse)(nil),         // 1: pointsman.v1.StatusResponse
+	(*Leader)(nil),                 // 2: pointsman.v1.Leader
+	(*SpentQuota)(nil),             // 3: pointsman.v1.SpentQuota
+	(*SheddingWorkload)(nil),       // 4: pointsman.v1.SheddingWorkload
+	(*ListEndpointsRequest)(nil),   // 5: pointsman.v1.ListEndpointsRequest
+	(*ListEndpointsResponse)(nil),  // 6: pointsman.v1.ListEndpointsResponse
+	(*EndpointInfo)(nil),           // 7: pointsman.v1.EndpointInfo
+	(*ListClientsRequest)(nil),     // 8: pointsman.v1.ListClientsRequest
+	(*ListClientsResponse)(nil),    // 9: pointsman.v1.ListClientsResponse
+	(*ClientInfo)(nil),             // 10: pointsman.v1.ClientInfo
+	(*DrainRequest)(nil),           // 11: pointsman.v1.DrainRequest
+	(*DrainResponse)(nil),          // 12: pointsman.v1.DrainResponse
+	(*UndrainRequest)(nil),         // 13: pointsman.v1.UndrainRequest
+	(*UndrainResponse)(nil),        // 14: pointsman.v1.UndrainResponse
+	(*SetOverrideRequest)(nil),     // 15: pointsman.v1.SetOverrideRequest
+	(*SetOverrideResponse)(nil),    // 16: pointsman.v1.SetOverrideResponse
+	(*RemoveOverrideRequest)(nil),  // 17: pointsman.v1.RemoveOverrideRequest
+	(*RemoveOverrideResponse)(nil), // 18: pointsman.v1.RemoveOverrideResponse
+	(*ListBreakersRequest)(nil),    // 19: pointsman.v1.ListBreakersRequest
+	(*ListBreakersResponse)(nil),   // 20: pointsman.v1.ListBreakersResponse
+	(*BreakerInfo)(nil),            // 21: pointsman.v1.BreakerInfo
+	(*WatchBreakersRequest)(nil),   // 22: pointsman.v1.WatchBreakersRequest
+	(*WatchBreakersResponse)(nil),  // 23: pointsman.v1.WatchBreakersResponse
+	(*ListEventsRequest)(nil),      // 24: pointsman.v1.ListEventsRequest
+	(*ListEventsResponse)(nil),     // 25: pointsman.v1.ListEventsResponse
+	(*FleetEvent)(nil),             // 26: pointsman.v1.FleetEvent
+	(*Head)(nil),                   // 27: pointsman.v1.Head
+	(*Override)(nil),               // 28: pointsman.v1.Override
+	(*timestamppb.Timestamp)(nil),  // 29: google.protobuf.Timestamp
+	(*FleetEndpoint)(nil),          // 30: pointsman.v1.FleetEndpoint
+	(*LeafState)(nil),              // 31: pointsman.v1.LeafState
+	(*FleetBreaker)(nil),           // 32: pointsman.v1.FleetBreaker
+	(*ForcedBreaker)(nil),          // 33: pointsman.v1.ForcedBreaker
+	(Class)(0),                     // 34: pointsman.v1.Class
+	(*ExplainRequest)(nil),         // 35: pointsman.v1.ExplainRequest
+	(*ExplainResponse)(nil),        // 36: pointsman.v1.ExplainResponse
 }
 var file_pointsman_v1_fleet_service_proto_depIdxs = []int32{
-	15, // 0: pointsman.v1.StatusResponse.head:type_name -> pointsman.v1.Head
-	7,  // 1: pointsman.v1.StatusResponse.behind:type_name -> pointsman.v1.ClientInfo
-	4,  // 2: pointsman.v1.StatusResponse.open:type_name -> pointsman.v1.EndpointInfo
-	16, // 3: pointsman.v1.StatusResponse.overrides:type_name -> pointsman.v1.Override
-	4,  // 4: pointsman.v1.ListEndpointsResponse.endpoints:type_name -> pointsman.v1.EndpointInfo
-	16, // 5: pointsman.v1.EndpointInfo.overrides:type_name -> pointsman.v1.Override
-	17, // 6: pointsman.v1.EndpointInfo.fleet:type_name -> pointsman.v1.FleetEndpoint
-	7,  // 7: pointsman.v1.ListClientsResponse.clients:type_name -> pointsman.v1.ClientInfo
-	18, // 8: pointsman.v1.ClientInfo.state:type_name -> pointsman.v1.LeafState
-	15, // 9: pointsman.v1.DrainResponse.head:type_name -> pointsman.v1.Head
-	15, // 10: pointsman.v1.UndrainResponse.head:type_name -> pointsman.v1.Head
-	14, // 11: pointsman.v1.ExplainResponse.candidates:type_name -> pointsman.v1.Candidate
-	19, // 12: pointsman.v1.ExplainResponse.time:type_name -> google.protobuf.Timestamp
-	0,  // 13: pointsman.v1.FleetService.Status:input_type -> pointsman.v1.StatusRequest
-	2,  // 14: pointsman.v1.FleetService.ListEndpoints:input_type -> pointsman.v1.ListEndpointsRequest
-	5,  // 15: pointsman.v1.FleetService.ListClients:input_type -> pointsman.v1.ListClientsRequest
-	8,  // 16: pointsman.v1.FleetService.Drain:input_type -> pointsman.v1.DrainRequest
-	10, // 17: pointsman.v1.FleetService.Undrain:input_type -> pointsman.v1.UndrainRequest
-	12, // 18: pointsman.v1.FleetService.Explain:input_type -> pointsman.v1.ExplainRequest
-	1,  // 19: pointsman.v1.FleetService.Status:output_type -> pointsman.v1.StatusResponse
-	3,  // 20: pointsman.v1.FleetService.ListEndpoints:output_type -> pointsman.v1.ListEndpointsResponse
-	6,  // 21: pointsman.v1.FleetService.ListClients:output_type -> pointsman.v1.ListClientsResponse
-	9,  // 22: pointsman.v1.FleetService.Drain:output_type -> pointsman.v1.DrainResponse
-	11, // 23: pointsman.v1.FleetService.Undrain:output_type -> pointsman.v1.UndrainResponse
-	13, // 24: pointsman.v1.FleetService.Explain:output_type -> pointsman.v1.ExplainResponse
-	19, // [19:25] is the sub-list for method output_type
-	13, // [13:19] is the sub-list for method input_type
-	13, // [13:13] is the sub-list for extension type_name
-	13, // [13:13] is the sub-list for extension extendee
-	0,  // [0:13] is the sub-list for field type_name
+	27, // 0: pointsman.v1.StatusResponse.head:type_name -> pointsman.v1.Head
+	10, // 1: pointsman.v1.StatusResponse.behind:type_name -> pointsman.v1.ClientInfo
+	7,  // 2: pointsman.v1.StatusResponse.open:type_name -> pointsman.v1.EndpointInfo
+	28, // 3: pointsman.v1.StatusResponse.overrides:type_name -> pointsman.v1.Override
+	2,  // 4: pointsman.v1.StatusResponse.leader:type_name -> pointsman.v1.Leader
+	3,  // 5: pointsman.v1.StatusResponse.spent:type_name -> pointsman.v1.SpentQuota
+	4,  // 6: pointsman.v1.StatusResponse.shedding:type_name -> pointsman.v1.SheddingWorkload
+	29, // 7: pointsman.v1.Leader.since:type_name -> google.protobuf.Timestamp
+	7,  // 8: pointsman.v1.ListEndpointsResponse.endpoints:type_name -> pointsman.v1.EndpointInfo
+	28, // 9: pointsman.v1.EndpointInfo.overrides:type_name -> pointsman.v1.Override
+	30, // 10: pointsman.v1.EndpointInfo.fleet:type_name -> pointsman.v1.FleetEndpoint
+	10, // 11: pointsman.v1.ListClientsResponse.clients:type_name -> pointsman.v1.ClientInfo
+	31, // 12: pointsman.v1.ClientInfo.state:type_name -> pointsman.v1.LeafState
+	27, // 13: pointsman.v1.DrainResponse.head:type_name -> pointsman.v1.Head
+	27, // 14: pointsman.v1.UndrainResponse.head:type_name -> pointsman.v1.Head
+	28, // 15: pointsman.v1.SetOverrideRequest.override:type_name -> pointsman.v1.Override
+	27, // 16: pointsman.v1.SetOverrideResponse.head:type_name -> pointsman.v1.Head
+	27, // 17: pointsman.v1.RemoveOverrideResponse.head:type_name -> pointsman.v1.Head
+	21, // 18: pointsman.v1.ListBreakersResponse.breakers:type_name -> pointsman.v1.BreakerInfo
+	32, // 19: pointsman.v1.BreakerInfo.breaker:type_name -> pointsman.v1.FleetBreaker
+	33, // 20: pointsman.v1.BreakerInfo.forced:type_name -> pointsman.v1.ForcedBreaker
+	21, // 21: pointsman.v1.WatchBreakersResponse.breaker:type_name -> pointsman.v1.BreakerInfo
+	29, // 22: pointsman.v1.WatchBreakersResponse.time:type_name -> google.protobuf.Timestamp
+	29, // 23: pointsman.v1.ListEventsRequest.since:type_name -> google.protobuf.Timestamp
+	26, // 24: pointsman.v1.ListEventsResponse.event:type_name -> pointsman.v1.FleetEvent
+	29, // 25: pointsman.v1.FleetEvent.time:type_name -> google.protobuf.Timestamp
+	34, // 26: pointsman.v1.FleetEvent.class:type_name -> pointsman.v1.Class
+	0,  // 27: pointsman.v1.FleetService.Status:input_type -> pointsman.v1.StatusRequest
+	5,  // 28: pointsman.v1.FleetService.ListEndpoints:input_type -> pointsman.v1.ListEndpointsRequest
+	8,  // 29: pointsman.v1.FleetService.ListClients:input_type -> pointsman.v1.ListClientsRequest
+	11, // 30: pointsman.v1.FleetService.Drain:input_type -> pointsman.v1.DrainRequest
+	13, // 31: pointsman.v1.FleetService.Undrain:input_type -> pointsman.v1.UndrainRequest
+	15, // 32: pointsman.v1.FleetService.SetOverride:input_type -> pointsman.v1.SetOverrideRequest
+	17, // 33: pointsman.v1.FleetService.RemoveOverride:input_type -> pointsman.v1.RemoveOverrideRequest
+	19, // 34: pointsman.v1.FleetService.ListBreakers:input_type -> pointsman.v1.ListBreakersRequest
+	22, // 35: pointsman.v1.FleetService.WatchBreakers:input_type -> pointsman.v1.WatchBreakersRequest
+	24, // 36: pointsman.v1.FleetService.ListEvents:input_type -> pointsman.v1.ListEventsRequest
+	35, // 37: pointsman.v1.FleetService.Explain:input_type -> pointsman.v1.ExplainRequest
+	1,  // 38: pointsman.v1.FleetService.Status:output_type -> pointsman.v1.StatusResponse
+	6,  // 39: pointsman.v1.FleetService.ListEndpoints:output_type -> pointsman.v1.ListEndpointsResponse
+	9,  // 40: pointsman.v1.FleetService.ListClients:output_type -> pointsman.v1.ListClientsResponse
+	12, // 41: pointsman.v1.FleetService.Drain:output_type -> pointsman.v1.DrainResponse
+	14, // 42: pointsman.v1.FleetService.Undrain:output_type -> pointsman.v1.UndrainResponse
+	16, // 43: pointsman.v1.FleetService.SetOverride:output_type -> pointsman.v1.SetOverrideResponse
+	18, // 44: pointsman.v1.FleetService.RemoveOverride:output_type -> pointsman.v1.RemoveOverrideResponse
+	20, // 45: pointsman.v1.FleetService.ListBreakers:output_type -> pointsman.v1.ListBreakersResponse
+	23, // 46: pointsman.v1.FleetService.WatchBreakers:output_type -> pointsman.v1.WatchBreakersResponse
+	25, // 47: pointsman.v1.FleetService.ListEvents:output_type -> pointsman.v1.ListEventsResponse
+	36, // 48: pointsman.v1.FleetService.Explain:output_type -> pointsman.v1.ExplainResponse
+	38, // [38:49] is the sub-list for method output_type
+	27, // [27:38] is the sub-list for method input_type
+	27, // [27:27] is the sub-list for extension type_name
+	27, // [27:27] is the sub-list for extension extendee
+	0,  // [0:27] is the sub-list for field type_name
 }
 
 func init() { file_pointsman_v1_fleet_service_proto_init() }
@@ -1206,6 +2023,7 @@ func file_pointsman_v1_fleet_service_proto_init() {
 	}
 	file_pointsman_v1_catalog_proto_init()
 	file_pointsman_v1_catalog_service_proto_init()
+	file_pointsman_v1_explain_proto_init()
 	file_pointsman_v1_sync_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -1213,7 +2031,7 @@ func file_pointsman_v1_fleet_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_pointsman_v1_fleet_service_proto_rawDesc), len(file_pointsman_v1_fleet_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   15,
+			NumMessages:   27,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -19,12 +19,17 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	FleetService_Status_FullMethodName        = "/pointsman.v1.FleetService/Status"
-	FleetService_ListEndpoints_FullMethodName = "/pointsman.v1.FleetService/ListEndpoints"
-	FleetService_ListClients_FullMethodName   = "/pointsman.v1.FleetService/ListClients"
-	FleetService_Drain_FullMethodName         = "/pointsman.v1.FleetService/Drain"
-	FleetService_Undrain_FullMethodName       = "/pointsman.v1.FleetService/Undrain"
-	FleetService_Explain_FullMethodName       = "/pointsman.v1.FleetService/Explain"
+	FleetService_Status_FullMethodName         = "/pointsman.v1.FleetService/Status"
+	FleetService_ListEndpoints_FullMethodName  = "/pointsman.v1.FleetService/ListEndpoints"
+	FleetService_ListClients_FullMethodName    = "/pointsman.v1.FleetService/ListClients"
+	FleetService_Drain_FullMethodName          = "/pointsman.v1.FleetService/Drain"
+	FleetService_Undrain_FullMethodName        = "/pointsman.v1.FleetService/Undrain"
+	FleetService_SetOverride_FullMethodName    = "/pointsman.v1.FleetService/SetOverride"
+	FleetService_RemoveOverride_FullMethodName = "/pointsman.v1.FleetService/RemoveOverride"
+	FleetService_ListBreakers_FullMethodName   = "/pointsman.v1.FleetService/ListBreakers"
+	FleetService_WatchBreakers_FullMethodName  = "/pointsman.v1.FleetService/WatchBreakers"
+	FleetService_ListEvents_FullMethodName     = "/pointsman.v1.FleetService/ListEvents"
+	FleetService_Explain_FullMethodName        = "/pointsman.v1.FleetService/Explain"
 )
 
 // FleetServiceClient is the client API for FleetService service.
@@ -39,7 +44,16 @@ type FleetServiceClient interface {
 	// Drain takes an endpoint out of every pool; what runs there goes on.
 	Drain(ctx context.Context, in *DrainRequest, opts ...grpc.CallOption) (*DrainResponse, error)
 	Undrain(ctx context.Context, in *UndrainRequest, opts ...grpc.CallOption) (*UndrainResponse, error)
-	// Explain runs the decision core over what is served now, by the fleet's knowledge alone.
+	// SetOverride forces a breaker open or closed, or sets a weight.
+	SetOverride(ctx context.Context, in *SetOverrideRequest, opts ...grpc.CallOption) (*SetOverrideResponse, error)
+	RemoveOverride(ctx context.Context, in *RemoveOverrideRequest, opts ...grpc.CallOption) (*RemoveOverrideResponse, error)
+	// ListBreakers lists those that are not closed, or all that ever opened.
+	ListBreakers(ctx context.Context, in *ListBreakersRequest, opts ...grpc.CallOption) (*ListBreakersResponse, error)
+	// WatchBreakers sends all that are not closed, then each change, as it comes.
+	WatchBreakers(ctx context.Context, in *WatchBreakersRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchBreakersResponse], error)
+	// ListEvents sends what happened since a time, oldest first, and what comes if asked to follow.
+	ListEvents(ctx context.Context, in *ListEventsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ListEventsResponse], error)
+	// Explain runs the decision core over what is served now: by the fleet's knowledge alone, or in the leaf that is named.
 	Explain(ctx context.Context, in *ExplainRequest, opts ...grpc.CallOption) (*ExplainResponse, error)
 }
 
@@ -101,6 +115,74 @@ func (c *fleetServiceClient) Undrain(ctx context.Context, in *UndrainRequest, op
 	return out, nil
 }
 
+func (c *fleetServiceClient) SetOverride(ctx context.Context, in *SetOverrideRequest, opts ...grpc.CallOption) (*SetOverrideResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SetOverrideResponse)
+	err := c.cc.Invoke(ctx, FleetService_SetOverride_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *fleetServiceClient) RemoveOverride(ctx context.Context, in *RemoveOverrideRequest, opts ...grpc.CallOption) (*RemoveOverrideResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RemoveOverrideResponse)
+	err := c.cc.Invoke(ctx, FleetService_RemoveOverride_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *fleetServiceClient) ListBreakers(ctx context.Context, in *ListBreakersRequest, opts ...grpc.CallOption) (*ListBreakersResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListBreakersResponse)
+	err := c.cc.Invoke(ctx, FleetService_ListBreakers_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *fleetServiceClient) WatchBreakers(ctx context.Context, in *WatchBreakersRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchBreakersResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &FleetService_ServiceDesc.Streams[0], FleetService_WatchBreakers_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[WatchBreakersRequest, WatchBreakersResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type FleetService_WatchBreakersClient = grpc.ServerStreamingClient[WatchBreakersResponse]
+
+func (c *fleetServiceClient) ListEvents(ctx context.Context, in *ListEventsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ListEventsResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &FleetService_ServiceDesc.Streams[1], FleetService_ListEvents_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[ListEventsRequest, ListEventsResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type FleetService_ListEventsClient = grpc.ServerStreamingClient[ListEventsResponse]
+
 func (c *fleetServiceClient) Explain(ctx context.Context, in *ExplainRequest, opts ...grpc.CallOption) (*ExplainResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ExplainResponse)
@@ -123,7 +205,16 @@ type FleetServiceServer interface {
 	// Drain takes an endpoint out of every pool; what runs there goes on.
 	Drain(context.Context, *DrainRequest) (*DrainResponse, error)
 	Undrain(context.Context, *UndrainRequest) (*UndrainResponse, error)
-	// Explain runs the decision core over what is served now, by the fleet's knowledge alone.
+	// SetOverride forces a breaker open or closed, or sets a weight.
+	SetOverride(context.Context, *SetOverrideRequest) (*SetOverrideResponse, error)
+	RemoveOverride(context.Context, *RemoveOverrideRequest) (*RemoveOverrideResponse, error)
+	// ListBreakers lists those that are not closed, or all that ever opened.
+	ListBreakers(context.Context, *ListBreakersRequest) (*ListBreakersResponse, error)
+	// WatchBreakers sends all that are not closed, then each change, as it comes.
+	WatchBreakers(*WatchBreakersRequest, grpc.ServerStreamingServer[WatchBreakersResponse]) error
+	// ListEvents sends what happened since a time, oldest first, and what comes if asked to follow.
+	ListEvents(*ListEventsRequest, grpc.ServerStreamingServer[ListEventsResponse]) error
+	// Explain runs the decision core over what is served now: by the fleet's knowledge alone, or in the leaf that is named.
 	Explain(context.Context, *ExplainRequest) (*ExplainResponse, error)
 	mustEmbedUnimplementedFleetServiceServer()
 }
@@ -149,6 +240,21 @@ func (UnimplementedFleetServiceServer) Drain(context.Context, *DrainRequest) (*D
 }
 func (UnimplementedFleetServiceServer) Undrain(context.Context, *UndrainRequest) (*UndrainResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Undrain not implemented")
+}
+func (UnimplementedFleetServiceServer) SetOverride(context.Context, *SetOverrideRequest) (*SetOverrideResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method SetOverride not implemented")
+}
+func (UnimplementedFleetServiceServer) RemoveOverride(context.Context, *RemoveOverrideRequest) (*RemoveOverrideResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RemoveOverride not implemented")
+}
+func (UnimplementedFleetServiceServer) ListBreakers(context.Context, *ListBreakersRequest) (*ListBreakersResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListBreakers not implemented")
+}
+func (UnimplementedFleetServiceServer) WatchBreakers(*WatchBreakersRequest, grpc.ServerStreamingServer[WatchBreakersResponse]) error {
+	return status.Error(codes.Unimplemented, "method WatchBreakers not implemented")
+}
+func (UnimplementedFleetServiceServer) ListEvents(*ListEventsRequest, grpc.ServerStreamingServer[ListEventsResponse]) error {
+	return status.Error(codes.Unimplemented, "method ListEvents not implemented")
 }
 func (UnimplementedFleetServiceServer) Explain(context.Context, *ExplainRequest) (*ExplainResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Explain not implemented")
@@ -264,6 +370,82 @@ func _FleetService_Undrain_Handler(srv interface{}, ctx context.Context, dec fun
 	return interceptor(ctx, in, info, handler)
 }
 
+func _FleetService_SetOverride_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SetOverrideRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FleetServiceServer).SetOverride(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: FleetService_SetOverride_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FleetServiceServer).SetOverride(ctx, req.(*SetOverrideRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _FleetService_RemoveOverride_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RemoveOverrideRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FleetServiceServer).RemoveOverride(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: FleetService_RemoveOverride_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FleetServiceServer).RemoveOverride(ctx, req.(*RemoveOverrideRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _FleetService_ListBreakers_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListBreakersRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FleetServiceServer).ListBreakers(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: FleetService_ListBreakers_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FleetServiceServer).ListBreakers(ctx, req.(*ListBreakersRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _FleetService_WatchBreakers_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(WatchBreakersRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(FleetServiceServer).WatchBreakers(m, &grpc.GenericServerStream[WatchBreakersRequest, WatchBreakersResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type FleetService_WatchBreakersServer = grpc.ServerStreamingServer[WatchBreakersResponse]
+
+func _FleetService_ListEvents_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(ListEventsRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(FleetServiceServer).ListEvents(m, &grpc.GenericServerStream[ListEventsRequest, ListEventsResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type FleetService_ListEventsServer = grpc.ServerStreamingServer[ListEventsResponse]
+
 func _FleetService_Explain_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ExplainRequest)
 	if err := dec(in); err != nil {
@@ -310,10 +492,33 @@ var FleetService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _FleetService_Undrain_Handler,
 		},
 		{
+			MethodName: "SetOverride",
+			Handler:    _FleetService_SetOverride_Handler,
+		},
+		{
+			MethodName: "RemoveOverride",
+			Handler:    _FleetService_RemoveOverride_Handler,
+		},
+		{
+			MethodName: "ListBreakers",
+			Handler:    _FleetService_ListBreakers_Handler,
+		},
+		{
 			MethodName: "Explain",
 			Handler:    _FleetService_Explain_Handler,
 		},
 	},
-	Streams:  []grpc.StreamDesc{},
+	Streams: []grpc.StreamDesc{
+		{
+			StreamName:    "WatchBreakers",
+			Handler:       _FleetService_WatchBreakers_Handler,
+			ServerStreams: true,
+		},
+		{
+			StreamName:    "ListEvents",
+			Handler:       _FleetService_ListEvents_Handler,
+			ServerStreams: true,
+		},
+	},
 	Metadata: "pointsman/v1/fleet_service.proto",
 }

@@ -28,7 +28,7 @@ const (
 type StoredMeta struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	StoreId       string                 `protobuf:"bytes,1,opt,name=store_id,json=storeId,proto3" json:"store_id,omitempty"` // random, made once
-	Epoch         uint64                 `protobuf:"varint,2,opt,name=epoch,proto3" json:"epoch,omitempty"`
+	Epoch         uint64                 `protobuf:"varint,2,opt,name=epoch,proto3" json:"epoch,omitempty"`                   // grows when a store that went back is adopted
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -77,6 +77,197 @@ func (x *StoredMeta) GetEpoch() uint64 {
 	return 0
 }
 
+// StoredLeader is the value of elect/leader/<lease>.
+type StoredLeader struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Replica       string                 `protobuf:"bytes,1,opt,name=replica,proto3" json:"replica,omitempty"`
+	Address       string                 `protobuf:"bytes,2,opt,name=address,proto3" json:"address,omitempty"` // where the other replicas reach it
+	Since         *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=since,proto3" json:"since,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StoredLeader) Reset() {
+	*x = StoredLeader{}
+	mi := &file_pointsman_v1_store_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StoredLeader) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StoredLeader) ProtoMessage() {}
+
+func (x *StoredLeader) ProtoReflect() protoreflect.Message {
+	mi := &file_pointsman_v1_store_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StoredLeader.ProtoReflect.Descriptor instead.
+func (*StoredLeader) Descriptor() ([]byte, []int) {
+	return file_pointsman_v1_store_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *StoredLeader) GetReplica() string {
+	if x != nil {
+		return x.Replica
+	}
+	return ""
+}
+
+func (x *StoredLeader) GetAddress() string {
+	if x != nil {
+		return x.Address
+	}
+	return ""
+}
+
+func (x *StoredLeader) GetSince() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Since
+	}
+	return nil
+}
+
+// StoredEvents is the value of event/<number>: what happened within a second.
+type StoredEvents struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Events        []*FleetEvent          `protobuf:"bytes,1,rep,name=events,proto3" json:"events,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StoredEvents) Reset() {
+	*x = StoredEvents{}
+	mi := &file_pointsman_v1_store_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StoredEvents) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StoredEvents) ProtoMessage() {}
+
+func (x *StoredEvents) ProtoReflect() protoreflect.Message {
+	mi := &file_pointsman_v1_store_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StoredEvents.ProtoReflect.Descriptor instead.
+func (*StoredEvents) Descriptor() ([]byte, []int) {
+	return file_pointsman_v1_store_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *StoredEvents) GetEvents() []*FleetEvent {
+	if x != nil {
+		return x.Events
+	}
+	return nil
+}
+
+// StoredToken is the value of token/<id>. The secret's hash is all that is kept of it.
+type StoredToken struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Role          string                 `protobuf:"bytes,2,opt,name=role,proto3" json:"role,omitempty"`
+	Hash          []byte                 `protobuf:"bytes,3,opt,name=hash,proto3" json:"hash,omitempty"` // SHA-256 of the secret, which is random
+	Created       *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=created,proto3" json:"created,omitempty"`
+	Expires       *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=expires,proto3" json:"expires,omitempty"` // absent: never
+	Actor         string                 `protobuf:"bytes,6,opt,name=actor,proto3" json:"actor,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StoredToken) Reset() {
+	*x = StoredToken{}
+	mi := &file_pointsman_v1_store_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StoredToken) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StoredToken) ProtoMessage() {}
+
+func (x *StoredToken) ProtoReflect() protoreflect.Message {
+	mi := &file_pointsman_v1_store_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StoredToken.ProtoReflect.Descriptor instead.
+func (*StoredToken) Descriptor() ([]byte, []int) {
+	return file_pointsman_v1_store_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *StoredToken) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *StoredToken) GetRole() string {
+	if x != nil {
+		return x.Role
+	}
+	return ""
+}
+
+func (x *StoredToken) GetHash() []byte {
+	if x != nil {
+		return x.Hash
+	}
+	return nil
+}
+
+func (x *StoredToken) GetCreated() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Created
+	}
+	return nil
+}
+
+func (x *StoredToken) GetExpires() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Expires
+	}
+	return nil
+}
+
+func (x *StoredToken) GetActor() string {
+	if x != nil {
+		return x.Actor
+	}
+	return ""
+}
+
 // StoredRevision is the value of rev/<number>.
 type StoredRevision struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -91,7 +282,7 @@ type StoredRevision struct {
 
 func (x *StoredRevision) Reset() {
 	*x = StoredRevision{}
-	mi := &file_pointsman_v1_store_proto_msgTypes[1]
+	mi := &file_pointsman_v1_store_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -103,7 +294,7 @@ func (x *StoredRevision) String() string {
 func (*StoredRevision) ProtoMessage() {}
 
 func (x *StoredRevision) ProtoReflect() protoreflect.Message {
-	mi := &file_pointsman_v1_store_proto_msgTypes[1]
+	mi := &file_pointsman_v1_store_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -116,7 +307,7 @@ func (x *StoredRevision) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StoredRevision.ProtoReflect.Descriptor instead.
 func (*StoredRevision) Descriptor() ([]byte, []int) {
-	return file_pointsman_v1_store_proto_rawDescGZIP(), []int{1}
+	return file_pointsman_v1_store_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *StoredRevision) GetInfo() *RevisionInfo {
@@ -165,7 +356,7 @@ type StoredContent struct {
 
 func (x *StoredContent) Reset() {
 	*x = StoredContent{}
-	mi := &file_pointsman_v1_store_proto_msgTypes[2]
+	mi := &file_pointsman_v1_store_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -177,7 +368,7 @@ func (x *StoredContent) String() string {
 func (*StoredContent) ProtoMessage() {}
 
 func (x *StoredContent) ProtoReflect() protoreflect.Message {
-	mi := &file_pointsman_v1_store_proto_msgTypes[2]
+	mi := &file_pointsman_v1_store_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -190,7 +381,7 @@ func (x *StoredContent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StoredContent.ProtoReflect.Descriptor instead.
 func (*StoredContent) Descriptor() ([]byte, []int) {
-	return file_pointsman_v1_store_proto_rawDescGZIP(), []int{2}
+	return file_pointsman_v1_store_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *StoredContent) GetResources() []*Resource {
@@ -219,7 +410,7 @@ type StoredOverride struct {
 
 func (x *StoredOverride) Reset() {
 	*x = StoredOverride{}
-	mi := &file_pointsman_v1_store_proto_msgTypes[3]
+	mi := &file_pointsman_v1_store_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -231,7 +422,7 @@ func (x *StoredOverride) String() string {
 func (*StoredOverride) ProtoMessage() {}
 
 func (x *StoredOverride) ProtoReflect() protoreflect.Message {
-	mi := &file_pointsman_v1_store_proto_msgTypes[3]
+	mi := &file_pointsman_v1_store_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -244,7 +435,7 @@ func (x *StoredOverride) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StoredOverride.ProtoReflect.Descriptor instead.
 func (*StoredOverride) Descriptor() ([]byte, []int) {
-	return file_pointsman_v1_store_proto_rawDescGZIP(), []int{3}
+	return file_pointsman_v1_store_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *StoredOverride) GetOverride() *Override {
@@ -274,7 +465,7 @@ type AuditRecord struct {
 	Number        uint64                 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
 	Time          *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=time,proto3" json:"time,omitempty"`
 	Actor         string                 `protobuf:"bytes,3,opt,name=actor,proto3" json:"actor,omitempty"`
-	Verb          string                 `protobuf:"bytes,4,opt,name=verb,proto3" json:"verb,omitempty"` // publish, pin, unpin, tag, untag, drain, undrain
+	Verb          string                 `protobuf:"bytes,4,opt,name=verb,proto3" json:"verb,omitempty"` // publish, pin, drain, token, role, and so on
 	Subject       string                 `protobuf:"bytes,5,opt,name=subject,proto3" json:"subject,omitempty"`
 	Reason        string                 `protobuf:"bytes,6,opt,name=reason,proto3" json:"reason,omitempty"`
 	Generation    uint64                 `protobuf:"varint,7,opt,name=generation,proto3" json:"generation,omitempty"` // of head, after the act
@@ -286,7 +477,7 @@ type AuditRecord struct {
 
 func (x *AuditRecord) Reset() {
 	*x = AuditRecord{}
-	mi := &file_pointsman_v1_store_proto_msgTypes[4]
+	mi := &file_pointsman_v1_store_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -298,7 +489,7 @@ func (x *AuditRecord) String() string {
 func (*AuditRecord) ProtoMessage() {}
 
 func (x *AuditRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_pointsman_v1_store_proto_msgTypes[4]
+	mi := &file_pointsman_v1_store_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -311,7 +502,7 @@ func (x *AuditRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AuditRecord.ProtoReflect.Descriptor instead.
 func (*AuditRecord) Descriptor() ([]byte, []int) {
-	return file_pointsman_v1_store_proto_rawDescGZIP(), []int{4}
+	return file_pointsman_v1_store_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *AuditRecord) GetNumber() uint64 {
@@ -381,11 +572,24 @@ var File_pointsman_v1_store_proto protoreflect.FileDescriptor
 
 const file_pointsman_v1_store_proto_rawDesc = "" +
 	"\n" +
-	"\x18pointsman/v1/store.proto\x12\fpointsman.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1apointsman/v1/catalog.proto\x1a\"pointsman/v1/catalog_service.proto\"=\n" +
+	"\x18pointsman/v1/store.proto\x12\fpointsman.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1apointsman/v1/catalog.proto\x1a\"pointsman/v1/catalog_service.proto\x1a pointsman/v1/fleet_service.proto\"=\n" +
 	"\n" +
 	"StoredMeta\x12\x19\n" +
 	"\bstore_id\x18\x01 \x01(\tR\astoreId\x12\x14\n" +
-	"\x05epoch\x18\x02 \x01(\x04R\x05epoch\"\xb0\x01\n" +
+	"\x05epoch\x18\x02 \x01(\x04R\x05epoch\"t\n" +
+	"\fStoredLeader\x12\x18\n" +
+	"\areplica\x18\x01 \x01(\tR\areplica\x12\x18\n" +
+	"\aaddress\x18\x02 \x01(\tR\aaddress\x120\n" +
+	"\x05since\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\"@\n" +
+	"\fStoredEvents\x120\n" +
+	"\x06events\x18\x01 \x03(\v2\x18.pointsman.v1.FleetEventR\x06events\"\xcb\x01\n" +
+	"\vStoredToken\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
+	"\x04role\x18\x02 \x01(\tR\x04role\x12\x12\n" +
+	"\x04hash\x18\x03 \x01(\fR\x04hash\x124\n" +
+	"\acreated\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\acreated\x124\n" +
+	"\aexpires\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\aexpires\x12\x14\n" +
+	"\x05actor\x18\x06 \x01(\tR\x05actor\"\xb0\x01\n" +
 	"\x0eStoredRevision\x12.\n" +
 	"\x04info\x18\x01 \x01(\v2\x1a.pointsman.v1.RevisionInfoR\x04info\x12\x1b\n" +
 	"\tchunks_id\x18\x02 \x01(\tR\bchunksId\x12\x16\n" +
@@ -424,32 +628,40 @@ func file_pointsman_v1_store_proto_rawDescGZIP() []byte {
 	return file_pointsman_v1_store_proto_rawDescData
 }
 
-var file_pointsman_v1_store_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
+var file_pointsman_v1_store_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
 var file_pointsman_v1_store_proto_goTypes = []any{
 	(*StoredMeta)(nil),            // 0: pointsman.v1.StoredMeta
-	(*StoredRevision)(nil),        // 1: pointsman.v1.StoredRevision
-	(*StoredContent)(nil),         // 2: pointsman.v1.StoredContent
-	(*StoredOverride)(nil),        // 3: pointsman.v1.StoredOverride
-	(*AuditRecord)(nil),           // 4: pointsman.v1.AuditRecord
-	(*RevisionInfo)(nil),          // 5: pointsman.v1.RevisionInfo
-	(*Resource)(nil),              // 6: pointsman.v1.Resource
-	(*Sources)(nil),               // 7: pointsman.v1.Sources
-	(*Override)(nil),              // 8: pointsman.v1.Override
-	(*timestamppb.Timestamp)(nil), // 9: google.protobuf.Timestamp
+	(*StoredLeader)(nil),          // 1: pointsman.v1.StoredLeader
+	(*StoredEvents)(nil),          // 2: pointsman.v1.StoredEvents
+	(*StoredToken)(nil),           // 3: pointsman.v1.StoredToken
+	(*StoredRevision)(nil),        // 4: pointsman.v1.StoredRevision
+	(*StoredContent)(nil),         // 5: pointsman.v1.StoredContent
+	(*StoredOverride)(nil),        // 6: pointsman.v1.StoredOverride
+	(*AuditRecord)(nil),           // 7: pointsman.v1.AuditRecord
+	(*timestamppb.Timestamp)(nil), // 8: google.protobuf.Timestamp
+	(*FleetEvent)(nil),            // 9: pointsman.v1.FleetEvent
+	(*RevisionInfo)(nil),          // 10: pointsman.v1.RevisionInfo
+	(*Resource)(nil),              // 11: pointsman.v1.Resource
+	(*Sources)(nil),               // 12: pointsman.v1.Sources
+	(*Override)(nil),              // 13: pointsman.v1.Override
 }
 var file_pointsman_v1_store_proto_depIdxs = []int32{
-	5, // 0: pointsman.v1.StoredRevision.info:type_name -> pointsman.v1.RevisionInfo
-	6, // 1: pointsman.v1.StoredContent.resources:type_name -> pointsman.v1.Resource
-	7, // 2: pointsman.v1.StoredContent.sources:type_name -> pointsman.v1.Sources
-	8, // 3: pointsman.v1.StoredOverride.override:type_name -> pointsman.v1.Override
-	9, // 4: pointsman.v1.StoredOverride.set:type_name -> google.protobuf.Timestamp
-	9, // 5: pointsman.v1.StoredOverride.until:type_name -> google.protobuf.Timestamp
-	9, // 6: pointsman.v1.AuditRecord.time:type_name -> google.protobuf.Timestamp
-	7, // [7:7] is the sub-list for method output_type
-	7, // [7:7] is the sub-list for method input_type
-	7, // [7:7] is the sub-list for extension type_name
-	7, // [7:7] is the sub-list for extension extendee
-	0, // [0:7] is the sub-list for field type_name
+	8,  // 0: pointsman.v1.StoredLeader.since:type_name -> google.protobuf.Timestamp
+	9,  // 1: pointsman.v1.StoredEvents.events:type_name -> pointsman.v1.FleetEvent
+	8,  // 2: pointsman.v1.StoredToken.created:type_name -> google.protobuf.Timestamp
+	8,  // 3: pointsman.v1.StoredToken.expires:type_name -> google.protobuf.Timestamp
+	10, // 4: pointsman.v1.StoredRevision.info:type_name -> pointsman.v1.RevisionInfo
+	11, // 5: pointsman.v1.StoredContent.resources:type_name -> pointsman.v1.Resource
+	12, // 6: pointsman.v1.StoredContent.sources:type_name -> pointsman.v1.Sources
+	13, // 7: pointsman.v1.StoredOverride.override:type_name -> pointsman.v1.Override
+	8,  // 8: pointsman.v1.StoredOverride.set:type_name -> google.protobuf.Timestamp
+	8,  // 9: pointsman.v1.StoredOverride.until:type_name -> google.protobuf.Timestamp
+	8,  // 10: pointsman.v1.AuditRecord.time:type_name -> google.protobuf.Timestamp
+	11, // [11:11] is the sub-list for method output_type
+	11, // [11:11] is the sub-list for method input_type
+	11, // [11:11] is the sub-list for extension type_name
+	11, // [11:11] is the sub-list for extension extendee
+	0,  // [0:11] is the sub-list for field type_name
 }
 
 func init() { file_pointsman_v1_store_proto_init() }
@@ -459,13 +671,14 @@ func file_pointsman_v1_store_proto_init() {
 	}
 	file_pointsman_v1_catalog_proto_init()
 	file_pointsman_v1_catalog_service_proto_init()
+	file_pointsman_v1_fleet_service_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_pointsman_v1_store_proto_rawDesc), len(file_pointsman_v1_store_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   5,
+			NumMessages:   8,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

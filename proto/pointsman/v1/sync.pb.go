@@ -410,6 +410,7 @@ type SyncRequest struct {
 	//	*SyncRequest_Nack
 	//	*SyncRequest_Report
 	//	*SyncRequest_Records
+	//	*SyncRequest_Answer
 	Message       isSyncRequest_Message `protobuf_oneof:"message"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -527,6 +528,15 @@ func (x *SyncRequest) GetRecords() *Records {
 	return nil
 }
 
+func (x *SyncRequest) GetAnswer() *Answer {
+	if x != nil {
+		if x, ok := x.Message.(*SyncRequest_Answer); ok {
+			return x.Answer
+		}
+	}
+	return nil
+}
+
 type isSyncRequest_Message interface {
 	isSyncRequest_Message()
 }
@@ -555,6 +565,10 @@ type SyncRequest_Records struct {
 	Records *Records `protobuf:"bytes,9,opt,name=records,proto3,oneof"` // to a parent that keeps them
 }
 
+type SyncRequest_Answer struct {
+	Answer *Answer `protobuf:"bytes,10,opt,name=answer,proto3,oneof"` // to a question
+}
+
 func (*SyncRequest_Hello) isSyncRequest_Message() {}
 
 func (*SyncRequest_Subscribe) isSyncRequest_Message() {}
@@ -566,6 +580,8 @@ func (*SyncRequest_Nack) isSyncRequest_Message() {}
 func (*SyncRequest_Report) isSyncRequest_Message() {}
 
 func (*SyncRequest_Records) isSyncRequest_Message() {}
+
+func (*SyncRequest_Answer) isSyncRequest_Message() {}
 
 // SyncResponse goes down.
 type SyncResponse struct {
@@ -579,6 +595,7 @@ type SyncResponse struct {
 	//	*SyncResponse_Grant
 	//	*SyncResponse_Heartbeat
 	//	*SyncResponse_Goodbye
+	//	*SyncResponse_Question
 	Message       isSyncResponse_Message `protobuf_oneof:"message"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -678,6 +695,15 @@ func (x *SyncResponse) GetGoodbye() *Goodbye {
 	return nil
 }
 
+func (x *SyncResponse) GetQuestion() *Question {
+	if x != nil {
+		if x, ok := x.Message.(*SyncResponse_Question); ok {
+			return x.Question
+		}
+	}
+	return nil
+}
+
 type isSyncResponse_Message interface {
 	isSyncResponse_Message()
 }
@@ -698,6 +724,10 @@ type SyncResponse_Goodbye struct {
 	Goodbye *Goodbye `protobuf:"bytes,6,opt,name=goodbye,proto3,oneof"`
 }
 
+type SyncResponse_Question struct {
+	Question *Question `protobuf:"bytes,8,opt,name=question,proto3,oneof"`
+}
+
 func (*SyncResponse_Update) isSyncResponse_Message() {}
 
 func (*SyncResponse_Grant) isSyncResponse_Message() {}
@@ -705,6 +735,8 @@ func (*SyncResponse_Grant) isSyncResponse_Message() {}
 func (*SyncResponse_Heartbeat) isSyncResponse_Message() {}
 
 func (*SyncResponse_Goodbye) isSyncResponse_Message() {}
+
+func (*SyncResponse_Question) isSyncResponse_Message() {}
 
 // Version orders states of one track. Catalog: by (epoch, generation). Fleet: by
 // (epoch, term, sequence).
@@ -1050,9 +1082,10 @@ type Subscribe struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	View          uint32                 `protobuf:"varint,1,opt,name=view,proto3" json:"view,omitempty"` // the child's number for it
 	All           bool                   `protobuf:"varint,2,opt,name=all,proto3" json:"all,omitempty"`
-	Workloads     []string               `protobuf:"bytes,3,rep,name=workloads,proto3" json:"workloads,omitempty"` // sorted names, when not all; none is the empty view
-	Identity      string                 `protobuf:"bytes,4,opt,name=identity,proto3" json:"identity,omitempty"`   // on whose behalf, by a relay
-	Drop          bool                   `protobuf:"varint,5,opt,name=drop,proto3" json:"drop,omitempty"`          // the view is not wanted any more
+	Workloads     []string               `protobuf:"bytes,3,rep,name=workloads,proto3" json:"workloads,omitempty"`                   // sorted names, when not all; none is the empty view
+	Identity      string                 `protobuf:"bytes,4,opt,name=identity,proto3" json:"identity,omitempty"`                     // on whose behalf, by a relay
+	Drop          bool                   `protobuf:"varint,5,opt,name=drop,proto3" json:"drop,omitempty"`                            // the view is not wanted any more
+	FleetOnly     bool                   `protobuf:"varint,6,opt,name=fleet_only,json=fleetOnly,proto3" json:"fleet_only,omitempty"` // a replica's: its catalog comes from the store
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1118,6 +1151,13 @@ func (x *Subscribe) GetIdentity() string {
 func (x *Subscribe) GetDrop() bool {
 	if x != nil {
 		return x.Drop
+	}
+	return false
+}
+
+func (x *Subscribe) GetFleetOnly() bool {
+	if x != nil {
+		return x.FleetOnly
 	}
 	return false
 }
@@ -1642,6 +1682,7 @@ type Report struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Leaves        []*LeafReport          `protobuf:"bytes,1,rep,name=leaves,proto3" json:"leaves,omitempty"`
 	States        []*LeafState           `protobuf:"bytes,2,rep,name=states,proto3" json:"states,omitempty"` // what leaves run: changes only
+	Nodes         []*NodeReport          `protobuf:"bytes,3,rep,name=nodes,proto3" json:"nodes,omitempty"`   // what agents saw themselves
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1690,6 +1731,13 @@ func (x *Report) GetStates() []*LeafState {
 	return nil
 }
 
+func (x *Report) GetNodes() []*NodeReport {
+	if x != nil {
+		return x.Nodes
+	}
+	return nil
+}
+
 // LeafReport is one interval of one leaf. It counts at most once: by (leaf, incarnation, sequence).
 type LeafReport struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1706,6 +1754,8 @@ type LeafReport struct {
 	Votes         []*Vote                `protobuf:"bytes,11,rep,name=votes,proto3" json:"votes,omitempty"` // all that stand; one that is missing is taken back
 	Probes        []*ProbeResult         `protobuf:"bytes,12,rep,name=probes,proto3" json:"probes,omitempty"`
 	Merged        bool                   `protobuf:"varint,13,opt,name=merged,proto3" json:"merged,omitempty"` // the least busy rows were merged into "other"
+	Sheds         []*Shed                `protobuf:"bytes,14,rep,name=sheds,proto3" json:"sheds,omitempty"`
+	Spent         []*Spent               `protobuf:"bytes,15,rep,name=spent,proto3" json:"spent,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1831,6 +1881,398 @@ func (x *LeafReport) GetMerged() bool {
 	return false
 }
 
+func (x *LeafReport) GetSheds() []*Shed {
+	if x != nil {
+		return x.Sheds
+	}
+	return nil
+}
+
+func (x *LeafReport) GetSpent() []*Spent {
+	if x != nil {
+		return x.Spent
+	}
+	return nil
+}
+
+// Shed counts the calls of one workload that were refused for one reason since the last report.
+type Shed struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Workload      string                 `protobuf:"bytes,1,opt,name=workload,proto3" json:"workload,omitempty"`
+	Reason        string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"` // open, limited, full, tenant, tenant_cap, incompatible
+	Count         uint64                 `protobuf:"varint,3,opt,name=count,proto3" json:"count,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Shed) Reset() {
+	*x = Shed{}
+	mi := &file_pointsman_v1_sync_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Shed) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Shed) ProtoMessage() {}
+
+func (x *Shed) ProtoReflect() protoreflect.Message {
+	mi := &file_pointsman_v1_sync_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Shed.ProtoReflect.Descriptor instead.
+func (*Shed) Descriptor() ([]byte, []int) {
+	return file_pointsman_v1_sync_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *Shed) GetWorkload() string {
+	if x != nil {
+		return x.Workload
+	}
+	return ""
+}
+
+func (x *Shed) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *Shed) GetCount() uint64 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+// Spent is a quota that pauses after its provider's 429s.
+type Spent struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Quota         string                 `protobuf:"bytes,1,opt,name=quota,proto3" json:"quota,omitempty"`
+	RemainingUs   int64                  `protobuf:"varint,2,opt,name=remaining_us,json=remainingUs,proto3" json:"remaining_us,omitempty"` // when this message left
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Spent) Reset() {
+	*x = Spent{}
+	mi := &file_pointsman_v1_sync_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Spent) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Spent) ProtoMessage() {}
+
+func (x *Spent) ProtoReflect() protoreflect.Message {
+	mi := &file_pointsman_v1_sync_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Spent.ProtoReflect.Descriptor instead.
+func (*Spent) Descriptor() ([]byte, []int) {
+	return file_pointsman_v1_sync_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *Spent) GetQuota() string {
+	if x != nil {
+		return x.Quota
+	}
+	return ""
+}
+
+func (x *Spent) GetRemainingUs() int64 {
+	if x != nil {
+		return x.RemainingUs
+	}
+	return 0
+}
+
+// NodeReport is what the agent of a node saw itself: what model servers say of their load, and
+// which addresses answer. It counts at most once: by (node, incarnation, sequence).
+type NodeReport struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Node          string                 `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
+	Incarnation   uint64                 `protobuf:"varint,2,opt,name=incarnation,proto3" json:"incarnation,omitempty"`
+	Sequence      uint64                 `protobuf:"varint,3,opt,name=sequence,proto3" json:"sequence,omitempty"`
+	AgeUs         int64                  `protobuf:"varint,4,opt,name=age_us,json=ageUs,proto3" json:"age_us,omitempty"` // since it was seen, when this message left; a relay adds its own
+	Locality      string                 `protobuf:"bytes,5,opt,name=locality,proto3" json:"locality,omitempty"`
+	Engines       []*EngineLoad          `protobuf:"bytes,6,rep,name=engines,proto3" json:"engines,omitempty"`
+	Reaches       []*Reach               `protobuf:"bytes,7,rep,name=reaches,proto3" json:"reaches,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NodeReport) Reset() {
+	*x = NodeReport{}
+	mi := &file_pointsman_v1_sync_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NodeReport) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NodeReport) ProtoMessage() {}
+
+func (x *NodeReport) ProtoReflect() protoreflect.Message {
+	mi := &file_pointsman_v1_sync_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NodeReport.ProtoReflect.Descriptor instead.
+func (*NodeReport) Descriptor() ([]byte, []int) {
+	return file_pointsman_v1_sync_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *NodeReport) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *NodeReport) GetIncarnation() uint64 {
+	if x != nil {
+		return x.Incarnation
+	}
+	return 0
+}
+
+func (x *NodeReport) GetSequence() uint64 {
+	if x != nil {
+		return x.Sequence
+	}
+	return 0
+}
+
+func (x *NodeReport) GetAgeUs() int64 {
+	if x != nil {
+		return x.AgeUs
+	}
+	return 0
+}
+
+func (x *NodeReport) GetLocality() string {
+	if x != nil {
+		return x.Locality
+	}
+	return ""
+}
+
+func (x *NodeReport) GetEngines() []*EngineLoad {
+	if x != nil {
+		return x.Engines
+	}
+	return nil
+}
+
+func (x *NodeReport) GetReaches() []*Reach {
+	if x != nil {
+		return x.Reaches
+	}
+	return nil
+}
+
+// EngineLoad is what one model server says of its load. An absent field is unknown, not zero.
+type EngineLoad struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Endpoint      string                 `protobuf:"bytes,1,opt,name=endpoint,proto3" json:"endpoint,omitempty"` // an instance by its own name
+	Identity      uint64                 `protobuf:"fixed64,2,opt,name=identity,proto3" json:"identity,omitempty"`
+	Running       *float64               `protobuf:"fixed64,3,opt,name=running,proto3,oneof" json:"running,omitempty"`                      // requests
+	Waiting       *float64               `protobuf:"fixed64,4,opt,name=waiting,proto3,oneof" json:"waiting,omitempty"`                      // requests
+	KvUsed        *float64               `protobuf:"fixed64,5,opt,name=kv_used,json=kvUsed,proto3,oneof" json:"kv_used,omitempty"`          // share of the cache in use, 0 to 1
+	PromptTps     *float64               `protobuf:"fixed64,6,opt,name=prompt_tps,json=promptTps,proto3,oneof" json:"prompt_tps,omitempty"` // tokens a second that were not cached, since the reading before
+	OutputTps     *float64               `protobuf:"fixed64,7,opt,name=output_tps,json=outputTps,proto3,oneof" json:"output_tps,omitempty"` // tokens a second, since the reading before
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EngineLoad) Reset() {
+	*x = EngineLoad{}
+	mi := &file_pointsman_v1_sync_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EngineLoad) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EngineLoad) ProtoMessage() {}
+
+func (x *EngineLoad) ProtoReflect() protoreflect.Message {
+	mi := &file_pointsman_v1_sync_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EngineLoad.ProtoReflect.Descriptor instead.
+func (*EngineLoad) Descriptor() ([]byte, []int) {
+	return file_pointsman_v1_sync_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *EngineLoad) GetEndpoint() string {
+	if x != nil {
+		return x.Endpoint
+	}
+	return ""
+}
+
+func (x *EngineLoad) GetIdentity() uint64 {
+	if x != nil {
+		return x.Identity
+	}
+	return 0
+}
+
+func (x *EngineLoad) GetRunning() float64 {
+	if x != nil && x.Running != nil {
+		return *x.Running
+	}
+	return 0
+}
+
+func (x *EngineLoad) GetWaiting() float64 {
+	if x != nil && x.Waiting != nil {
+		return *x.Waiting
+	}
+	return 0
+}
+
+func (x *EngineLoad) GetKvUsed() float64 {
+	if x != nil && x.KvUsed != nil {
+		return *x.KvUsed
+	}
+	return 0
+}
+
+func (x *EngineLoad) GetPromptTps() float64 {
+	if x != nil && x.PromptTps != nil {
+		return *x.PromptTps
+	}
+	return 0
+}
+
+func (x *EngineLoad) GetOutputTps() float64 {
+	if x != nil && x.OutputTps != nil {
+		return *x.OutputTps
+	}
+	return 0
+}
+
+// Reach says whether an address takes a connection; no more.
+type Reach struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Endpoint      string                 `protobuf:"bytes,1,opt,name=endpoint,proto3" json:"endpoint,omitempty"` // an instance by its own name
+	Identity      uint64                 `protobuf:"fixed64,2,opt,name=identity,proto3" json:"identity,omitempty"`
+	Reached       bool                   `protobuf:"varint,3,opt,name=reached,proto3" json:"reached,omitempty"`
+	Reason        string                 `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"` // why not
+	ConnectUs     int64                  `protobuf:"varint,5,opt,name=connect_us,json=connectUs,proto3" json:"connect_us,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Reach) Reset() {
+	*x = Reach{}
+	mi := &file_pointsman_v1_sync_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Reach) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Reach) ProtoMessage() {}
+
+func (x *Reach) ProtoReflect() protoreflect.Message {
+	mi := &file_pointsman_v1_sync_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Reach.ProtoReflect.Descriptor instead.
+func (*Reach) Descriptor() ([]byte, []int) {
+	return file_pointsman_v1_sync_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *Reach) GetEndpoint() string {
+	if x != nil {
+		return x.Endpoint
+	}
+	return ""
+}
+
+func (x *Reach) GetIdentity() uint64 {
+	if x != nil {
+		return x.Identity
+	}
+	return 0
+}
+
+func (x *Reach) GetReached() bool {
+	if x != nil {
+		return x.Reached
+	}
+	return false
+}
+
+func (x *Reach) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *Reach) GetConnectUs() int64 {
+	if x != nil {
+		return x.ConnectUs
+	}
+	return 0
+}
+
 // Row counts what ended at one endpoint, in one class, for one workload, since the last report.
 // Gauges (in_flight and so on) are as of the report.
 type Row struct {
@@ -1858,7 +2300,7 @@ type Row struct {
 
 func (x *Row) Reset() {
 	*x = Row{}
-	mi := &file_pointsman_v1_sync_proto_msgTypes[17]
+	mi := &file_pointsman_v1_sync_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1870,7 +2312,7 @@ func (x *Row) String() string {
 func (*Row) ProtoMessage() {}
 
 func (x *Row) ProtoReflect() protoreflect.Message {
-	mi := &file_pointsman_v1_sync_proto_msgTypes[17]
+	mi := &file_pointsman_v1_sync_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1883,7 +2325,7 @@ func (x *Row) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Row.ProtoReflect.Descriptor instead.
 func (*Row) Descriptor() ([]byte, []int) {
-	return file_pointsman_v1_sync_proto_rawDescGZIP(), []int{17}
+	return file_pointsman_v1_sync_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Row) GetEndpoint() string {
@@ -2015,7 +2457,7 @@ type Bucket struct {
 
 func (x *Bucket) Reset() {
 	*x = Bucket{}
-	mi := &file_pointsman_v1_sync_proto_msgTypes[18]
+	mi := &file_pointsman_v1_sync_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2027,7 +2469,7 @@ func (x *Bucket) String() string {
 func (*Bucket) ProtoMessage() {}
 
 func (x *Bucket) ProtoReflect() protoreflect.Message {
-	mi := &file_pointsman_v1_sync_proto_msgTypes[18]
+	mi := &file_pointsman_v1_sync_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2040,7 +2482,7 @@ func (x *Bucket) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Bucket.ProtoReflect.Descriptor instead.
 func (*Bucket) Descriptor() ([]byte, []int) {
-	return file_pointsman_v1_sync_proto_rawDescGZIP(), []int{18}
+	return file_pointsman_v1_sync_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Bucket) GetIndex() uint32 {
@@ -2073,7 +2515,7 @@ type Vote struct {
 
 func (x *Vote) Reset() {
 	*x = Vote{}
-	mi := &file_pointsman_v1_sync_proto_msgTypes[19]
+	mi := &file_pointsman_v1_sync_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2085,7 +2527,7 @@ func (x *Vote) String() string {
 func (*Vote) ProtoMessage() {}
 
 func (x *Vote) ProtoReflect() protoreflect.Message {
-	mi := &file_pointsman_v1_sync_proto_msgTypes[19]
+	mi := &file_pointsman_v1_sync_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2098,7 +2540,7 @@ func (x *Vote) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Vote.ProtoReflect.Descriptor instead.
 func (*Vote) Descriptor() ([]byte, []int) {
-	return file_pointsman_v1_sync_proto_rawDescGZIP(), []int{19}
+	return file_pointsman_v1_sync_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Vote) GetEndpoint() string {
@@ -2165,7 +2607,7 @@ type ProbeResult struct {
 
 func (x *ProbeResult) Reset() {
 	*x = ProbeResult{}
-	mi := &file_pointsman_v1_sync_proto_msgTypes[20]
+	mi := &file_pointsman_v1_sync_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2177,7 +2619,7 @@ func (x *ProbeResult) String() string {
 func (*ProbeResult) ProtoMessage() {}
 
 func (x *ProbeResult) ProtoReflect() protoreflect.Message {
-	mi := &file_pointsman_v1_sync_proto_msgTypes[20]
+	mi := &file_pointsman_v1_sync_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2190,7 +2632,7 @@ func (x *ProbeResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProbeResult.ProtoReflect.Descriptor instead.
 func (*ProbeResult) Descriptor() ([]byte, []int) {
-	return file_pointsman_v1_sync_proto_rawDescGZIP(), []int{20}
+	return file_pointsman_v1_sync_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ProbeResult) GetPermit() uint64 {
@@ -2251,13 +2693,14 @@ type LeafState struct {
 	AgeUs          int64                  `protobuf:"varint,11,opt,name=age_us,json=ageUs,proto3" json:"age_us,omitempty"` // since it was heard
 	Gone           bool                   `protobuf:"varint,12,opt,name=gone,proto3" json:"gone,omitempty"`                // its stream ended
 	Locality       string                 `protobuf:"bytes,13,opt,name=locality,proto3" json:"locality,omitempty"`
+	Via            string                 `protobuf:"bytes,14,opt,name=via,proto3" json:"via,omitempty"` // the relay that speaks for it; empty: nobody, it is connected itself
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
 
 func (x *LeafState) Reset() {
 	*x = LeafState{}
-	mi := &file_pointsman_v1_sync_proto_msgTypes[21]
+	mi := &file_pointsman_v1_sync_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2269,7 +2712,7 @@ func (x *LeafState) String() string {
 func (*LeafState) ProtoMessage() {}
 
 func (x *LeafState) ProtoReflect() protoreflect.Message {
-	mi := &file_pointsman_v1_sync_proto_msgTypes[21]
+	mi := &file_pointsman_v1_sync_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2282,7 +2725,7 @@ func (x *LeafState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeafState.ProtoReflect.Descriptor instead.
 func (*LeafState) Descriptor() ([]byte, []int) {
-	return file_pointsman_v1_sync_proto_rawDescGZIP(), []int{21}
+	return file_pointsman_v1_sync_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *LeafState) GetLeaf() string {
@@ -2376,6 +2819,13 @@ func (x *LeafState) GetLocality() string {
 	return ""
 }
 
+func (x *LeafState) GetVia() string {
+	if x != nil {
+		return x.Via
+	}
+	return ""
+}
+
 // Grant is for one leaf. Relays pass it on; they never divide it.
 type Grant struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
@@ -2393,7 +2843,7 @@ type Grant struct {
 
 func (x *Grant) Reset() {
 	*x = Grant{}
-	mi := &file_pointsman_v1_sync_proto_msgTypes[22]
+	mi := &file_pointsman_v1_sync_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2405,7 +2855,7 @@ func (x *Grant) String() string {
 func (*Grant) ProtoMessage() {}
 
 func (x *Grant) ProtoReflect() protoreflect.Message {
-	mi := &file_pointsman_v1_sync_proto_msgTypes[22]
+	mi := &file_pointsman_v1_sync_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2418,7 +2868,7 @@ func (x *Grant) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Grant.ProtoReflect.Descriptor instead.
 func (*Grant) Descriptor() ([]byte, []int) {
-	return file_pointsman_v1_sync_proto_rawDescGZIP(), []int{22}
+	return file_pointsman_v1_sync_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Grant) GetNumber() uint64 {
@@ -2498,7 +2948,7 @@ type Permit struct {
 
 func (x *Permit) Reset() {
 	*x = Permit{}
-	mi := &file_pointsman_v1_sync_proto_msgTypes[23]
+	mi := &file_pointsman_v1_sync_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2510,7 +2960,7 @@ func (x *Permit) String() string {
 func (*Permit) ProtoMessage() {}
 
 func (x *Permit) ProtoReflect() protoreflect.Message {
-	mi := &file_pointsman_v1_sync_proto_msgTypes[23]
+	mi := &file_pointsman_v1_sync_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2523,7 +2973,7 @@ func (x *Permit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Permit.ProtoReflect.Descriptor instead.
 func (*Permit) Descriptor() ([]byte, []int) {
-	return file_pointsman_v1_sync_proto_rawDescGZIP(), []int{23}
+	return file_pointsman_v1_sync_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Permit) GetEndpoint() string {
@@ -2588,7 +3038,7 @@ type Lease struct {
 
 func (x *Lease) Reset() {
 	*x = Lease{}
-	mi := &file_pointsman_v1_sync_proto_msgTypes[24]
+	mi := &file_pointsman_v1_sync_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2600,7 +3050,7 @@ func (x *Lease) String() string {
 func (*Lease) ProtoMessage() {}
 
 func (x *Lease) ProtoReflect() protoreflect.Message {
-	mi := &file_pointsman_v1_sync_proto_msgTypes[24]
+	mi := &file_pointsman_v1_sync_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2613,7 +3063,7 @@ func (x *Lease) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lease.ProtoReflect.Descriptor instead.
 func (*Lease) Descriptor() ([]byte, []int) {
-	return file_pointsman_v1_sync_proto_rawDescGZIP(), []int{24}
+	return file_pointsman_v1_sync_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Lease) GetQuota() string {
@@ -2701,7 +3151,7 @@ type LeasePart struct {
 
 func (x *LeasePart) Reset() {
 	*x = LeasePart{}
-	mi := &file_pointsman_v1_sync_proto_msgTypes[25]
+	mi := &file_pointsman_v1_sync_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2713,7 +3163,7 @@ func (x *LeasePart) String() string {
 func (*LeasePart) ProtoMessage() {}
 
 func (x *LeasePart) ProtoReflect() protoreflect.Message {
-	mi := &file_pointsman_v1_sync_proto_msgTypes[25]
+	mi := &file_pointsman_v1_sync_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2726,7 +3176,7 @@ func (x *LeasePart) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeasePart.ProtoReflect.Descriptor instead.
 func (*LeasePart) Descriptor() ([]byte, []int) {
-	return file_pointsman_v1_sync_proto_rawDescGZIP(), []int{25}
+	return file_pointsman_v1_sync_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *LeasePart) GetDimension() Dimension {
@@ -2765,7 +3215,7 @@ type FleetEndpoint struct {
 
 func (x *FleetEndpoint) Reset() {
 	*x = FleetEndpoint{}
-	mi := &file_pointsman_v1_sync_proto_msgTypes[26]
+	mi := &file_pointsman_v1_sync_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2777,7 +3227,7 @@ func (x *FleetEndpoint) String() string {
 func (*FleetEndpoint) ProtoMessage() {}
 
 func (x *FleetEndpoint) ProtoReflect() protoreflect.Message {
-	mi := &file_pointsman_v1_sync_proto_msgTypes[26]
+	mi := &file_pointsman_v1_sync_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2790,7 +3240,7 @@ func (x *FleetEndpoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FleetEndpoint.ProtoReflect.Descriptor instead.
 func (*FleetEndpoint) Descriptor() ([]byte, []int) {
-	return file_pointsman_v1_sync_proto_rawDescGZIP(), []int{26}
+	return file_pointsman_v1_sync_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *FleetEndpoint) GetEndpoint() string {
@@ -2847,7 +3297,7 @@ type FleetBreaker struct {
 
 func (x *FleetBreaker) Reset() {
 	*x = FleetBreaker{}
-	mi := &file_pointsman_v1_sync_proto_msgTypes[27]
+	mi := &file_pointsman_v1_sync_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2859,7 +3309,7 @@ func (x *FleetBreaker) String() string {
 func (*FleetBreaker) ProtoMessage() {}
 
 func (x *FleetBreaker) ProtoReflect() protoreflect.Message {
-	mi := &file_pointsman_v1_sync_proto_msgTypes[27]
+	mi := &file_pointsman_v1_sync_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2872,7 +3322,7 @@ func (x *FleetBreaker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FleetBreaker.ProtoReflect.Descriptor instead.
 func (*FleetBreaker) Descriptor() ([]byte, []int) {
-	return file_pointsman_v1_sync_proto_rawDescGZIP(), []int{27}
+	return file_pointsman_v1_sync_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *FleetBreaker) GetClass() Class {
@@ -2962,7 +3412,7 @@ type FleetLoad struct {
 
 func (x *FleetLoad) Reset() {
 	*x = FleetLoad{}
-	mi := &file_pointsman_v1_sync_proto_msgTypes[28]
+	mi := &file_pointsman_v1_sync_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2974,7 +3424,7 @@ func (x *FleetLoad) String() string {
 func (*FleetLoad) ProtoMessage() {}
 
 func (x *FleetLoad) ProtoReflect() protoreflect.Message {
-	mi := &file_pointsman_v1_sync_proto_msgTypes[28]
+	mi := &file_pointsman_v1_sync_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2987,7 +3437,7 @@ func (x *FleetLoad) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FleetLoad.ProtoReflect.Descriptor instead.
 func (*FleetLoad) Descriptor() ([]byte, []int) {
-	return file_pointsman_v1_sync_proto_rawDescGZIP(), []int{28}
+	return file_pointsman_v1_sync_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *FleetLoad) GetLocality() string {
@@ -3057,7 +3507,7 @@ type FleetWorkload struct {
 
 func (x *FleetWorkload) Reset() {
 	*x = FleetWorkload{}
-	mi := &file_pointsman_v1_sync_proto_msgTypes[29]
+	mi := &file_pointsman_v1_sync_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3069,7 +3519,7 @@ func (x *FleetWorkload) String() string {
 func (*FleetWorkload) ProtoMessage() {}
 
 func (x *FleetWorkload) ProtoReflect() protoreflect.Message {
-	mi := &file_pointsman_v1_sync_proto_msgTypes[29]
+	mi := &file_pointsman_v1_sync_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3082,7 +3532,7 @@ func (x *FleetWorkload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FleetWorkload.ProtoReflect.Descriptor instead.
 func (*FleetWorkload) Descriptor() ([]byte, []int) {
-	return file_pointsman_v1_sync_proto_rawDescGZIP(), []int{29}
+	return file_pointsman_v1_sync_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *FleetWorkload) GetWorkload() string {
@@ -3110,7 +3560,7 @@ type FleetInstances struct {
 
 func (x *FleetInstances) Reset() {
 	*x = FleetInstances{}
-	mi := &file_pointsman_v1_sync_proto_msgTypes[30]
+	mi := &file_pointsman_v1_sync_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3122,7 +3572,7 @@ func (x *FleetInstances) String() string {
 func (*FleetInstances) ProtoMessage() {}
 
 func (x *FleetInstances) ProtoReflect() protoreflect.Message {
-	mi := &file_pointsman_v1_sync_proto_msgTypes[30]
+	mi := &file_pointsman_v1_sync_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3135,7 +3585,7 @@ func (x *FleetInstances) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FleetInstances.ProtoReflect.Descriptor instead.
 func (*FleetInstances) Descriptor() ([]byte, []int) {
-	return file_pointsman_v1_sync_proto_rawDescGZIP(), []int{30}
+	return file_pointsman_v1_sync_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *FleetInstances) GetEndpoint() string {
@@ -3162,7 +3612,7 @@ type FleetInstance struct {
 
 func (x *FleetInstance) Reset() {
 	*x = FleetInstance{}
-	mi := &file_pointsman_v1_sync_proto_msgTypes[31]
+	mi := &file_pointsman_v1_sync_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3174,7 +3624,7 @@ func (x *FleetInstance) String() string {
 func (*FleetInstance) ProtoMessage() {}
 
 func (x *FleetInstance) ProtoReflect() protoreflect.Message {
-	mi := &file_pointsman_v1_sync_proto_msgTypes[31]
+	mi := &file_pointsman_v1_sync_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3187,7 +3637,7 @@ func (x *FleetInstance) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FleetInstance.ProtoReflect.Descriptor instead.
 func (*FleetInstance) Descriptor() ([]byte, []int) {
-	return file_pointsman_v1_sync_proto_rawDescGZIP(), []int{31}
+	return file_pointsman_v1_sync_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *FleetInstance) GetAddress() string {
@@ -3204,11 +3654,140 @@ func (x *FleetInstance) GetIdentity() uint64 {
 	return 0
 }
 
+// Question asks one leaf; relays pass it on. The answer has its number.
+type Question struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Number        uint64                 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"` // of this stream
+	Leaf          string                 `protobuf:"bytes,2,opt,name=leaf,proto3" json:"leaf,omitempty"`
+	Explain       *ExplainRequest        `protobuf:"bytes,3,opt,name=explain,proto3" json:"explain,omitempty"`
+	TimeoutUs     int64                  `protobuf:"varint,4,opt,name=timeout_us,json=timeoutUs,proto3" json:"timeout_us,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Question) Reset() {
+	*x = Question{}
+	mi := &file_pointsman_v1_sync_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Question) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Question) ProtoMessage() {}
+
+func (x *Question) ProtoReflect() protoreflect.Message {
+	mi := &file_pointsman_v1_sync_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Question.ProtoReflect.Descriptor instead.
+func (*Question) Descriptor() ([]byte, []int) {
+	return file_pointsman_v1_sync_proto_rawDescGZIP(), []int{37}
+}
+
+func (x *Question) GetNumber() uint64 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *Question) GetLeaf() string {
+	if x != nil {
+		return x.Leaf
+	}
+	return ""
+}
+
+func (x *Question) GetExplain() *ExplainRequest {
+	if x != nil {
+		return x.Explain
+	}
+	return nil
+}
+
+func (x *Question) GetTimeoutUs() int64 {
+	if x != nil {
+		return x.TimeoutUs
+	}
+	return 0
+}
+
+type Answer struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Number        uint64                 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
+	Explain       *ExplainResponse       `protobuf:"bytes,2,opt,name=explain,proto3" json:"explain,omitempty"`
+	Error         string                 `protobuf:"bytes,3,opt,name=error,proto3" json:"error,omitempty"` // why there is none
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Answer) Reset() {
+	*x = Answer{}
+	mi := &file_pointsman_v1_sync_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Answer) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Answer) ProtoMessage() {}
+
+func (x *Answer) ProtoReflect() protoreflect.Message {
+	mi := &file_pointsman_v1_sync_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Answer.ProtoReflect.Descriptor instead.
+func (*Answer) Descriptor() ([]byte, []int) {
+	return file_pointsman_v1_sync_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *Answer) GetNumber() uint64 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *Answer) GetExplain() *ExplainResponse {
+	if x != nil {
+		return x.Explain
+	}
+	return nil
+}
+
+func (x *Answer) GetError() string {
+	if x != nil {
+		return x.Error
+	}
+	return ""
+}
+
 var File_pointsman_v1_sync_proto protoreflect.FileDescriptor
 
 const file_pointsman_v1_sync_proto_rawDesc = "" +
 	"\n" +
-	"\x17pointsman/v1/sync.proto\x12\fpointsman.v1\x1a\x1apointsman/v1/catalog.proto\x1a\x19pointsman/v1/record.proto\"\xfb\x02\n" +
+	"\x17pointsman/v1/sync.proto\x12\fpointsman.v1\x1a\x1apointsman/v1/catalog.proto\x1a\x1apointsman/v1/explain.proto\x1a\x19pointsman/v1/record.proto\"\xab\x03\n" +
 	"\vSyncRequest\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\x04R\bsequence\x12\x12\n" +
 	"\x04seen\x18\a \x01(\x04R\x04seen\x12\x17\n" +
@@ -3218,8 +3797,10 @@ const file_pointsman_v1_sync_proto_rawDesc = "" +
 	"\x03ack\x18\x04 \x01(\v2\x11.pointsman.v1.AckH\x00R\x03ack\x12(\n" +
 	"\x04nack\x18\x05 \x01(\v2\x12.pointsman.v1.NackH\x00R\x04nack\x12.\n" +
 	"\x06report\x18\x06 \x01(\v2\x14.pointsman.v1.ReportH\x00R\x06report\x121\n" +
-	"\arecords\x18\t \x01(\v2\x15.pointsman.v1.RecordsH\x00R\arecordsB\t\n" +
-	"\amessage\"\xab\x02\n" +
+	"\arecords\x18\t \x01(\v2\x15.pointsman.v1.RecordsH\x00R\arecords\x12.\n" +
+	"\x06answer\x18\n" +
+	" \x01(\v2\x14.pointsman.v1.AnswerH\x00R\x06answerB\t\n" +
+	"\amessage\"\xe1\x02\n" +
 	"\fSyncResponse\x12\x1a\n" +
 	"\bsequence\x18\a \x01(\x04R\bsequence\x12\x12\n" +
 	"\x04seen\x18\x01 \x01(\x04R\x04seen\x12\x17\n" +
@@ -3227,7 +3808,8 @@ const file_pointsman_v1_sync_proto_rawDesc = "" +
 	"\x06update\x18\x03 \x01(\v2\x14.pointsman.v1.UpdateH\x00R\x06update\x12+\n" +
 	"\x05grant\x18\x04 \x01(\v2\x13.pointsman.v1.GrantH\x00R\x05grant\x127\n" +
 	"\theartbeat\x18\x05 \x01(\v2\x17.pointsman.v1.HeartbeatH\x00R\theartbeat\x121\n" +
-	"\agoodbye\x18\x06 \x01(\v2\x15.pointsman.v1.GoodbyeH\x00R\agoodbyeB\t\n" +
+	"\agoodbye\x18\x06 \x01(\v2\x15.pointsman.v1.GoodbyeH\x00R\agoodbye\x124\n" +
+	"\bquestion\x18\b \x01(\v2\x16.pointsman.v1.QuestionH\x00R\bquestionB\t\n" +
 	"\amessage\"\xa6\x01\n" +
 	"\aVersion\x12\x19\n" +
 	"\bstore_id\x18\x01 \x01(\tR\astoreId\x12\x14\n" +
@@ -3259,13 +3841,15 @@ const file_pointsman_v1_sync_proto_rawDesc = "" +
 	"\x04held\x18\v \x03(\v2\x12.pointsman.v1.HeldR\x04held\"/\n" +
 	"\x05Label\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value\"\x7f\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value\"\x9e\x01\n" +
 	"\tSubscribe\x12\x12\n" +
 	"\x04view\x18\x01 \x01(\rR\x04view\x12\x10\n" +
 	"\x03all\x18\x02 \x01(\bR\x03all\x12\x1c\n" +
 	"\tworkloads\x18\x03 \x03(\tR\tworkloads\x12\x1a\n" +
 	"\bidentity\x18\x04 \x01(\tR\bidentity\x12\x12\n" +
-	"\x04drop\x18\x05 \x01(\bR\x04drop\"\xa5\x03\n" +
+	"\x04drop\x18\x05 \x01(\bR\x04drop\x12\x1d\n" +
+	"\n" +
+	"fleet_only\x18\x06 \x01(\bR\tfleetOnly\"\xa5\x03\n" +
 	"\x06Update\x12)\n" +
 	"\x05track\x18\x01 \x01(\x0e2\x13.pointsman.v1.TrackR\x05track\x12\x12\n" +
 	"\x04view\x18\x02 \x01(\rR\x04view\x12+\n" +
@@ -3304,10 +3888,11 @@ const file_pointsman_v1_sync_proto_rawDesc = "" +
 	"generation\"<\n" +
 	"\aGoodbye\x12\x16\n" +
 	"\x06reason\x18\x01 \x01(\tR\x06reason\x12\x19\n" +
-	"\bafter_us\x18\x02 \x01(\x03R\aafterUs\"k\n" +
+	"\bafter_us\x18\x02 \x01(\x03R\aafterUs\"\x9b\x01\n" +
 	"\x06Report\x120\n" +
 	"\x06leaves\x18\x01 \x03(\v2\x18.pointsman.v1.LeafReportR\x06leaves\x12/\n" +
-	"\x06states\x18\x02 \x03(\v2\x17.pointsman.v1.LeafStateR\x06states\"\x95\x03\n" +
+	"\x06states\x18\x02 \x03(\v2\x17.pointsman.v1.LeafStateR\x06states\x12.\n" +
+	"\x05nodes\x18\x03 \x03(\v2\x18.pointsman.v1.NodeReportR\x05nodes\"\xea\x03\n" +
 	"\n" +
 	"LeafReport\x12\x12\n" +
 	"\x04leaf\x18\x01 \x01(\tR\x04leaf\x12\x12\n" +
@@ -3325,7 +3910,51 @@ const file_pointsman_v1_sync_proto_rawDesc = "" +
 	" \x03(\v2\x11.pointsman.v1.RowR\x04rows\x12(\n" +
 	"\x05votes\x18\v \x03(\v2\x12.pointsman.v1.VoteR\x05votes\x121\n" +
 	"\x06probes\x18\f \x03(\v2\x19.pointsman.v1.ProbeResultR\x06probes\x12\x16\n" +
-	"\x06merged\x18\r \x01(\bR\x06merged\"\xb6\x04\n" +
+	"\x06merged\x18\r \x01(\bR\x06merged\x12(\n" +
+	"\x05sheds\x18\x0e \x03(\v2\x12.pointsman.v1.ShedR\x05sheds\x12)\n" +
+	"\x05spent\x18\x0f \x03(\v2\x13.pointsman.v1.SpentR\x05spent\"P\n" +
+	"\x04Shed\x12\x1a\n" +
+	"\bworkload\x18\x01 \x01(\tR\bworkload\x12\x16\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x14\n" +
+	"\x05count\x18\x03 \x01(\x04R\x05count\"@\n" +
+	"\x05Spent\x12\x14\n" +
+	"\x05quota\x18\x01 \x01(\tR\x05quota\x12!\n" +
+	"\fremaining_us\x18\x02 \x01(\x03R\vremainingUs\"\xf4\x01\n" +
+	"\n" +
+	"NodeReport\x12\x12\n" +
+	"\x04node\x18\x01 \x01(\tR\x04node\x12 \n" +
+	"\vincarnation\x18\x02 \x01(\x04R\vincarnation\x12\x1a\n" +
+	"\bsequence\x18\x03 \x01(\x04R\bsequence\x12\x15\n" +
+	"\x06age_us\x18\x04 \x01(\x03R\x05ageUs\x12\x1a\n" +
+	"\blocality\x18\x05 \x01(\tR\blocality\x122\n" +
+	"\aengines\x18\x06 \x03(\v2\x18.pointsman.v1.EngineLoadR\aengines\x12-\n" +
+	"\areaches\x18\a \x03(\v2\x13.pointsman.v1.ReachR\areaches\"\xaa\x02\n" +
+	"\n" +
+	"EngineLoad\x12\x1a\n" +
+	"\bendpoint\x18\x01 \x01(\tR\bendpoint\x12\x1a\n" +
+	"\bidentity\x18\x02 \x01(\x06R\bidentity\x12\x1d\n" +
+	"\arunning\x18\x03 \x01(\x01H\x00R\arunning\x88\x01\x01\x12\x1d\n" +
+	"\awaiting\x18\x04 \x01(\x01H\x01R\awaiting\x88\x01\x01\x12\x1c\n" +
+	"\akv_used\x18\x05 \x01(\x01H\x02R\x06kvUsed\x88\x01\x01\x12\"\n" +
+	"\n" +
+	"prompt_tps\x18\x06 \x01(\x01H\x03R\tpromptTps\x88\x01\x01\x12\"\n" +
+	"\n" +
+	"output_tps\x18\a \x01(\x01H\x04R\toutputTps\x88\x01\x01B\n" +
+	"\n" +
+	"\b_runningB\n" +
+	"\n" +
+	"\b_waitingB\n" +
+	"\n" +
+	"\b_kv_usedB\r\n" +
+	"\v_prompt_tpsB\r\n" +
+	"\v_output_tps\"\x90\x01\n" +
+	"\x05Reach\x12\x1a\n" +
+	"\bendpoint\x18\x01 \x01(\tR\bendpoint\x12\x1a\n" +
+	"\bidentity\x18\x02 \x01(\x06R\bidentity\x12\x18\n" +
+	"\areached\x18\x03 \x01(\bR\areached\x12\x16\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason\x12\x1d\n" +
+	"\n" +
+	"connect_us\x18\x05 \x01(\x03R\tconnectUs\"\xb6\x04\n" +
 	"\x03Row\x12\x1a\n" +
 	"\bendpoint\x18\x01 \x01(\tR\bendpoint\x12\x1a\n" +
 	"\bidentity\x18\x02 \x01(\x06R\bidentity\x12)\n" +
@@ -3362,7 +3991,7 @@ const file_pointsman_v1_sync_proto_rawDesc = "" +
 	"\bidentity\x18\x03 \x01(\x06R\bidentity\x12)\n" +
 	"\x05class\x18\x04 \x01(\x0e2\x13.pointsman.v1.ClassR\x05class\x12\x14\n" +
 	"\x05round\x18\x05 \x01(\x04R\x05round\x124\n" +
-	"\aoutcome\x18\x06 \x01(\x0e2\x1a.pointsman.v1.ProbeOutcomeR\aoutcome\"\xa3\x03\n" +
+	"\aoutcome\x18\x06 \x01(\x0e2\x1a.pointsman.v1.ProbeOutcomeR\aoutcome\"\xb5\x03\n" +
 	"\tLeafState\x12\x12\n" +
 	"\x04leaf\x18\x01 \x01(\tR\x04leaf\x12\x12\n" +
 	"\x04node\x18\x02 \x01(\tR\x04node\x12\x1a\n" +
@@ -3377,7 +4006,8 @@ const file_pointsman_v1_sync_proto_rawDesc = "" +
 	" \x03(\v2\x16.pointsman.v1.UnusableR\bunusable\x12\x15\n" +
 	"\x06age_us\x18\v \x01(\x03R\x05ageUs\x12\x12\n" +
 	"\x04gone\x18\f \x01(\bR\x04gone\x12\x1a\n" +
-	"\blocality\x18\r \x01(\tR\blocality\"\xac\x01\n" +
+	"\blocality\x18\r \x01(\tR\blocality\x12\x10\n" +
+	"\x03via\x18\x0e \x01(\tR\x03via\"\xac\x01\n" +
 	"\x05Grant\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x04R\x06number\x12\x12\n" +
 	"\x04term\x18\x02 \x01(\x04R\x04term\x12\x12\n" +
@@ -3445,7 +4075,17 @@ const file_pointsman_v1_sync_proto_rawDesc = "" +
 	"\tinstances\x18\x02 \x03(\v2\x1b.pointsman.v1.FleetInstanceR\tinstances\"E\n" +
 	"\rFleetInstance\x12\x18\n" +
 	"\aaddress\x18\x01 \x01(\tR\aaddress\x12\x1a\n" +
-	"\bidentity\x18\x02 \x01(\x06R\bidentity*B\n" +
+	"\bidentity\x18\x02 \x01(\x06R\bidentity\"\x8d\x01\n" +
+	"\bQuestion\x12\x16\n" +
+	"\x06number\x18\x01 \x01(\x04R\x06number\x12\x12\n" +
+	"\x04leaf\x18\x02 \x01(\tR\x04leaf\x126\n" +
+	"\aexplain\x18\x03 \x01(\v2\x1c.pointsman.v1.ExplainRequestR\aexplain\x12\x1d\n" +
+	"\n" +
+	"timeout_us\x18\x04 \x01(\x03R\ttimeoutUs\"o\n" +
+	"\x06Answer\x12\x16\n" +
+	"\x06number\x18\x01 \x01(\x04R\x06number\x127\n" +
+	"\aexplain\x18\x02 \x01(\v2\x1d.pointsman.v1.ExplainResponseR\aexplain\x12\x14\n" +
+	"\x05error\x18\x03 \x01(\tR\x05error*B\n" +
 	"\x05Track\x12\x15\n" +
 	"\x11TRACK_UNSPECIFIED\x10\x00\x12\x11\n" +
 	"\rTRACK_CATALOG\x10\x01\x12\x0f\n" +
@@ -3501,51 +4141,60 @@ func file_pointsman_v1_sync_proto_rawDescGZIP() []byte {
 }
 
 var file_pointsman_v1_sync_proto_enumTypes = make([]protoimpl.EnumInfo, 7)
-var file_pointsman_v1_sync_proto_msgTypes = make([]protoimpl.MessageInfo, 32)
+var file_pointsman_v1_sync_proto_msgTypes = make([]protoimpl.MessageInfo, 39)
 var file_pointsman_v1_sync_proto_goTypes = []any{
-	(Track)(0),             // 0: pointsman.v1.Track
-	(EmptyReason)(0),       // 1: pointsman.v1.EmptyReason
-	(Class)(0),             // 2: pointsman.v1.Class
-	(Phase)(0),             // 3: pointsman.v1.Phase
-	(ProbeOutcome)(0),      // 4: pointsman.v1.ProbeOutcome
-	(Dimension)(0),         // 5: pointsman.v1.Dimension
-	(BreakerState)(0),      // 6: pointsman.v1.BreakerState
-	(*SyncRequest)(nil),    // 7: pointsman.v1.SyncRequest
-	(*SyncResponse)(nil),   // 8: pointsman.v1.SyncResponse
-	(*Version)(nil),        // 9: pointsman.v1.Version
-	(*Held)(nil),           // 10: pointsman.v1.Held
-	(*Hello)(nil),          // 11: pointsman.v1.Hello
-	(*Label)(nil),          // 12: pointsman.v1.Label
-	(*Subscribe)(nil),      // 13: pointsman.v1.Subscribe
-	(*Update)(nil),         // 14: pointsman.v1.Update
-	(*Age)(nil),            // 15: pointsman.v1.Age
-	(*Ack)(nil),            // 16: pointsman.v1.Ack
-	(*Unusable)(nil),       // 17: pointsman.v1.Unusable
-	(*Nack)(nil),           // 18: pointsman.v1.Nack
-	(*Heartbeat)(nil),      // 19: pointsman.v1.Heartbeat
-	(*HeadAge)(nil),        // 20: pointsman.v1.HeadAge
-	(*Goodbye)(nil),        // 21: pointsman.v1.Goodbye
-	(*Report)(nil),         // 22: pointsman.v1.Report
-	(*LeafReport)(nil),     // 23: pointsman.v1.LeafReport
-	(*Row)(nil),            // 24: pointsman.v1.Row
-	(*Bucket)(nil),         // 25: pointsman.v1.Bucket
-	(*Vote)(nil),           // 26: pointsman.v1.Vote
-	(*ProbeResult)(nil),    // 27: pointsman.v1.ProbeResult
-	(*LeafState)(nil),      // 28: pointsman.v1.LeafState
-	(*Grant)(nil),          // 29: pointsman.v1.Grant
-	(*Permit)(nil),         // 30: pointsman.v1.Permit
-	(*Lease)(nil),          // 31: pointsman.v1.Lease
-	(*LeasePart)(nil),      // 32: pointsman.v1.LeasePart
-	(*FleetEndpoint)(nil),  // 33: pointsman.v1.FleetEndpoint
-	(*FleetBreaker)(nil),   // 34: pointsman.v1.FleetBreaker
-	(*FleetLoad)(nil),      // 35: pointsman.v1.FleetLoad
-	(*FleetWorkload)(nil),  // 36: pointsman.v1.FleetWorkload
-	(*FleetInstances)(nil), // 37: pointsman.v1.FleetInstances
-	(*FleetInstance)(nil),  // 38: pointsman.v1.FleetInstance
-	(*Records)(nil),        // 39: pointsman.v1.Records
-	(*Resource)(nil),       // 40: pointsman.v1.Resource
-	(*ResourceRef)(nil),    // 41: pointsman.v1.ResourceRef
-	(Kind)(0),              // 42: pointsman.v1.Kind
+	(Track)(0),              // 0: pointsman.v1.Track
+	(EmptyReason)(0),        // 1: pointsman.v1.EmptyReason
+	(Class)(0),              // 2: pointsman.v1.Class
+	(Phase)(0),              // 3: pointsman.v1.Phase
+	(ProbeOutcome)(0),       // 4: pointsman.v1.ProbeOutcome
+	(Dimension)(0),          // 5: pointsman.v1.Dimension
+	(BreakerState)(0),       // 6: pointsman.v1.BreakerState
+	(*SyncRequest)(nil),     // 7: pointsman.v1.SyncRequest
+	(*SyncResponse)(nil),    // 8: pointsman.v1.SyncResponse
+	(*Version)(nil),         // 9: pointsman.v1.Version
+	(*Held)(nil),            // 10: pointsman.v1.Held
+	(*Hello)(nil),           // 11: pointsman.v1.Hello
+	(*Label)(nil),           // 12: pointsman.v1.Label
+	(*Subscribe)(nil),       // 13: pointsman.v1.Subscribe
+	(*Update)(nil),          // 14: pointsman.v1.Update
+	(*Age)(nil),             // 15: pointsman.v1.Age
+	(*Ack)(nil),             // 16: pointsman.v1.Ack
+	(*Unusable)(nil),        // 17: pointsman.v1.Unusable
+	(*Nack)(nil),            // 18: pointsman.v1.Nack
+	(*Heartbeat)(nil),       // 19: pointsman.v1.Heartbeat
+	(*HeadAge)(nil),         // 20: pointsman.v1.HeadAge
+	(*Goodbye)(nil),         // 21: pointsman.v1.Goodbye
+	(*Report)(nil),          // 22: pointsman.v1.Report
+	(*LeafReport)(nil),      // 23: pointsman.v1.LeafReport
+	(*Shed)(nil),            // 24: pointsman.v1.Shed
+	(*Spent)(nil),           // 25: pointsman.v1.Spent
+	(*NodeReport)(nil),      // 26: pointsman.v1.NodeReport
+	(*EngineLoad)(nil),      // 27: pointsman.v1.EngineLoad
+	(*Reach)(nil),           // 28: pointsman.v1.Reach
+	(*Row)(nil),             // 29: pointsman.v1.Row
+	(*Bucket)(nil),          // 30: pointsman.v1.Bucket
+	(*Vote)(nil),            // 31: pointsman.v1.Vote
+	(*ProbeResult)(nil),     // 32: pointsman.v1.ProbeResult
+	(*LeafState)(nil),       // 33: pointsman.v1.LeafState
+	(*Grant)(nil),           // 34: pointsman.v1.Grant
+	(*Permit)(nil),          // 35: pointsman.v1.Permit
+	(*Lease)(nil),           // 36: pointsman.v1.Lease
+	(*LeasePart)(nil),       // 37: pointsman.v1.LeasePart
+	(*FleetEndpoint)(nil),   // 38: pointsman.v1.FleetEndpoint
+	(*FleetBreaker)(nil),    // 39: pointsman.v1.FleetBreaker
+	(*FleetLoad)(nil),       // 40: pointsman.v1.FleetLoad
+	(*FleetWorkload)(nil),   // 41: pointsman.v1.FleetWorkload
+	(*FleetInstances)(nil),  // 42: pointsman.v1.FleetInstances
+	(*FleetInstance)(nil),   // 43: pointsman.v1.FleetInstance
+	(*Question)(nil),        // 44: pointsman.v1.Question
+	(*Answer)(nil),          // 45: pointsman.v1.Answer
+	(*Records)(nil),         // 46: pointsman.v1.Records
+	(*Resource)(nil),        // 47: pointsman.v1.Resource
+	(*ResourceRef)(nil),     // 48: pointsman.v1.ResourceRef
+	(Kind)(0),               // 49: pointsman.v1.Kind
+	(*ExplainRequest)(nil),  // 50: pointsman.v1.ExplainRequest
+	(*ExplainResponse)(nil), // 51: pointsman.v1.ExplainResponse
 }
 var file_pointsman_v1_sync_proto_depIdxs = []int32{
 	11, // 0: pointsman.v1.SyncRequest.hello:type_name -> pointsman.v1.Hello
@@ -3553,63 +4202,72 @@ var file_pointsman_v1_sync_proto_depIdxs = []int32{
 	16, // 2: pointsman.v1.SyncRequest.ack:type_name -> pointsman.v1.Ack
 	18, // 3: pointsman.v1.SyncRequest.nack:type_name -> pointsman.v1.Nack
 	22, // 4: pointsman.v1.SyncRequest.report:type_name -> pointsman.v1.Report
-	39, // 5: pointsman.v1.SyncRequest.records:type_name -> pointsman.v1.Records
-	14, // 6: pointsman.v1.SyncResponse.update:type_name -> pointsman.v1.Update
-	29, // 7: pointsman.v1.SyncResponse.grant:type_name -> pointsman.v1.Grant
-	19, // 8: pointsman.v1.SyncResponse.heartbeat:type_name -> pointsman.v1.Heartbeat
-	21, // 9: pointsman.v1.SyncResponse.goodbye:type_name -> pointsman.v1.Goodbye
-	0,  // 10: pointsman.v1.Held.track:type_name -> pointsman.v1.Track
-	9,  // 11: pointsman.v1.Held.version:type_name -> pointsman.v1.Version
-	9,  // 12: pointsman.v1.Held.nacked:type_name -> pointsman.v1.Version
-	12, // 13: pointsman.v1.Hello.labels:type_name -> pointsman.v1.Label
-	13, // 14: pointsman.v1.Hello.subscribe:type_name -> pointsman.v1.Subscribe
-	10, // 15: pointsman.v1.Hello.held:type_name -> pointsman.v1.Held
-	0,  // 16: pointsman.v1.Update.track:type_name -> pointsman.v1.Track
-	9,  // 17: pointsman.v1.Update.since:type_name -> pointsman.v1.Version
-	9,  // 18: pointsman.v1.Update.version:type_name -> pointsman.v1.Version
-	40, // 19: pointsman.v1.Update.upserts:type_name -> pointsman.v1.Resource
-	41, // 20: pointsman.v1.Update.removed:type_name -> pointsman.v1.ResourceRef
-	1,  // 21: pointsman.v1.Update.empty:type_name -> pointsman.v1.EmptyReason
-	15, // 22: pointsman.v1.Update.ages:type_name -> pointsman.v1.Age
-	42, // 23: pointsman.v1.Age.kind:type_name -> pointsman.v1.Kind
-	10, // 24: pointsman.v1.Ack.held:type_name -> pointsman.v1.Held
-	17, // 25: pointsman.v1.Ack.unusable:type_name -> pointsman.v1.Unusable
-	0,  // 26: pointsman.v1.Nack.track:type_name -> pointsman.v1.Track
-	9,  // 27: pointsman.v1.Nack.version:type_name -> pointsman.v1.Version
-	20, // 28: pointsman.v1.Heartbeat.heads:type_name -> pointsman.v1.HeadAge
-	0,  // 29: pointsman.v1.HeadAge.track:type_name -> pointsman.v1.Track
-	23, // 30: pointsman.v1.Report.leaves:type_name -> pointsman.v1.LeafReport
-	28, // 31: pointsman.v1.Report.states:type_name -> pointsman.v1.LeafState
-	24, // 32: pointsman.v1.LeafReport.rows:type_name -> pointsman.v1.Row
-	26, // 33: pointsman.v1.LeafReport.votes:type_name -> pointsman.v1.Vote
-	27, // 34: pointsman.v1.LeafReport.probes:type_name -> pointsman.v1.ProbeResult
-	2,  // 35: pointsman.v1.Row.class:type_name -> pointsman.v1.Class
-	25, // 36: pointsman.v1.Row.ttft:type_name -> pointsman.v1.Bucket
-	2,  // 37: pointsman.v1.Vote.class:type_name -> pointsman.v1.Class
-	3,  // 38: pointsman.v1.Vote.phase:type_name -> pointsman.v1.Phase
-	2,  // 39: pointsman.v1.ProbeResult.class:type_name -> pointsman.v1.Class
-	4,  // 40: pointsman.v1.ProbeResult.outcome:type_name -> pointsman.v1.ProbeOutcome
-	9,  // 41: pointsman.v1.LeafState.version:type_name -> pointsman.v1.Version
-	9,  // 42: pointsman.v1.LeafState.nacked:type_name -> pointsman.v1.Version
-	17, // 43: pointsman.v1.LeafState.unusable:type_name -> pointsman.v1.Unusable
-	30, // 44: pointsman.v1.Grant.permit:type_name -> pointsman.v1.Permit
-	31, // 45: pointsman.v1.Grant.lease:type_name -> pointsman.v1.Lease
-	2,  // 46: pointsman.v1.Permit.class:type_name -> pointsman.v1.Class
-	3,  // 47: pointsman.v1.Permit.phase:type_name -> pointsman.v1.Phase
-	32, // 48: pointsman.v1.Lease.parts:type_name -> pointsman.v1.LeasePart
-	5,  // 49: pointsman.v1.LeasePart.dimension:type_name -> pointsman.v1.Dimension
-	34, // 50: pointsman.v1.FleetEndpoint.breakers:type_name -> pointsman.v1.FleetBreaker
-	35, // 51: pointsman.v1.FleetEndpoint.loads:type_name -> pointsman.v1.FleetLoad
-	2,  // 52: pointsman.v1.FleetBreaker.class:type_name -> pointsman.v1.Class
-	6,  // 53: pointsman.v1.FleetBreaker.state:type_name -> pointsman.v1.BreakerState
-	38, // 54: pointsman.v1.FleetInstances.instances:type_name -> pointsman.v1.FleetInstance
-	7,  // 55: pointsman.v1.SyncService.Sync:input_type -> pointsman.v1.SyncRequest
-	8,  // 56: pointsman.v1.SyncService.Sync:output_type -> pointsman.v1.SyncResponse
-	56, // [56:57] is the sub-list for method output_type
-	55, // [55:56] is the sub-list for method input_type
-	55, // [55:55] is the sub-list for extension type_name
-	55, // [55:55] is the sub-list for extension extendee
-	0,  // [0:55] is the sub-list for field type_name
+	46, // 5: pointsman.v1.SyncRequest.records:type_name -> pointsman.v1.Records
+	45, // 6: pointsman.v1.SyncRequest.answer:type_name -> pointsman.v1.Answer
+	14, // 7: pointsman.v1.SyncResponse.update:type_name -> pointsman.v1.Update
+	34, // 8: pointsman.v1.SyncResponse.grant:type_name -> pointsman.v1.Grant
+	19, // 9: pointsman.v1.SyncResponse.heartbeat:type_name -> pointsman.v1.Heartbeat
+	21, // 10: pointsman.v1.SyncResponse.goodbye:type_name -> pointsman.v1.Goodbye
+	44, // 11: pointsman.v1.SyncResponse.question:type_name -> pointsman.v1.Question
+	0,  // 12: pointsman.v1.Held.track:type_name -> pointsman.v1.Track
+	9,  // 13: pointsman.v1.Held.version:type_name -> pointsman.v1.Version
+	9,  // 14: pointsman.v1.Held.nacked:type_name -> pointsman.v1.Version
+	12, // 15: pointsman.v1.Hello.labels:type_name -> pointsman.v1.Label
+	13, // 16: pointsman.v1.Hello.subscribe:type_name -> pointsman.v1.Subscribe
+	10, // 17: pointsman.v1.Hello.held:type_name -> pointsman.v1.Held
+	0,  // 18: pointsman.v1.Update.track:type_name -> pointsman.v1.Track
+	9,  // 19: pointsman.v1.Update.since:type_name -> pointsman.v1.Version
+	9,  // 20: pointsman.v1.Update.version:type_name -> pointsman.v1.Version
+	47, // 21: pointsman.v1.Update.upserts:type_name -> pointsman.v1.Resource
+	48, // 22: pointsman.v1.Update.removed:type_name -> pointsman.v1.ResourceRef
+	1,  // 23: pointsman.v1.Update.empty:type_name -> pointsman.v1.EmptyReason
+	15, // 24: pointsman.v1.Update.ages:type_name -> pointsman.v1.Age
+	49, // 25: pointsman.v1.Age.kind:type_name -> pointsman.v1.Kind
+	10, // 26: pointsman.v1.Ack.held:type_name -> pointsman.v1.Held
+	17, // 27: pointsman.v1.Ack.unusable:type_name -> pointsman.v1.Unusable
+	0,  // 28: pointsman.v1.Nack.track:type_name -> pointsman.v1.Track
+	9,  // 29: pointsman.v1.Nack.version:type_name -> pointsman.v1.Version
+	20, // 30: pointsman.v1.Heartbeat.heads:type_name -> pointsman.v1.HeadAge
+	0,  // 31: pointsman.v1.HeadAge.track:type_name -> pointsman.v1.Track
+	23, // 32: pointsman.v1.Report.leaves:type_name -> pointsman.v1.LeafReport
+	33, // 33: pointsman.v1.Report.states:type_name -> pointsman.v1.LeafState
+	26, // 34: pointsman.v1.Report.nodes:type_name -> pointsman.v1.NodeReport
+	29, // 35: pointsman.v1.LeafReport.rows:type_name -> pointsman.v1.Row
+	31, // 36: pointsman.v1.LeafReport.votes:type_name -> pointsman.v1.Vote
+	32, // 37: pointsman.v1.LeafReport.probes:type_name -> pointsman.v1.ProbeResult
+	24, // 38: pointsman.v1.LeafReport.sheds:type_name -> pointsman.v1.Shed
+	25, // 39: pointsman.v1.LeafReport.spent:type_name -> pointsman.v1.Spent
+	27, // 40: pointsman.v1.NodeReport.engines:type_name -> pointsman.v1.EngineLoad
+	28, // 41: pointsman.v1.NodeReport.reaches:type_name -> pointsman.v1.Reach
+	2,  // 42: pointsman.v1.Row.class:type_name -> pointsman.v1.Class
+	30, // 43: pointsman.v1.Row.ttft:type_name -> pointsman.v1.Bucket
+	2,  // 44: pointsman.v1.Vote.class:type_name -> pointsman.v1.Class
+	3,  // 45: pointsman.v1.Vote.phase:type_name -> pointsman.v1.Phase
+	2,  // 46: pointsman.v1.ProbeResult.class:type_name -> pointsman.v1.Class
+	4,  // 47: pointsman.v1.ProbeResult.outcome:type_name -> pointsman.v1.ProbeOutcome
+	9,  // 48: pointsman.v1.LeafState.version:type_name -> pointsman.v1.Version
+	9,  // 49: pointsman.v1.LeafState.nacked:type_name -> pointsman.v1.Version
+	17, // 50: pointsman.v1.LeafState.unusable:type_name -> pointsman.v1.Unusable
+	35, // 51: pointsman.v1.Grant.permit:type_name -> pointsman.v1.Permit
+	36, // 52: pointsman.v1.Grant.lease:type_name -> pointsman.v1.Lease
+	2,  // 53: pointsman.v1.Permit.class:type_name -> pointsman.v1.Class
+	3,  // 54: pointsman.v1.Permit.phase:type_name -> pointsman.v1.Phase
+	37, // 55: pointsman.v1.Lease.parts:type_name -> pointsman.v1.LeasePart
+	5,  // 56: pointsman.v1.LeasePart.dimension:type_name -> pointsman.v1.Dimension
+	39, // 57: pointsman.v1.FleetEndpoint.breakers:type_name -> pointsman.v1.FleetBreaker
+	40, // 58: pointsman.v1.FleetEndpoint.loads:type_name -> pointsman.v1.FleetLoad
+	2,  // 59: pointsman.v1.FleetBreaker.class:type_name -> pointsman.v1.Class
+	6,  // 60: pointsman.v1.FleetBreaker.state:type_name -> pointsman.v1.BreakerState
+	43, // 61: pointsman.v1.FleetInstances.instances:type_name -> pointsman.v1.FleetInstance
+	50, // 62: pointsman.v1.Question.explain:type_name -> pointsman.v1.ExplainRequest
+	51, // 63: pointsman.v1.Answer.explain:type_name -> pointsman.v1.ExplainResponse
+	7,  // 64: pointsman.v1.SyncService.Sync:input_type -> pointsman.v1.SyncRequest
+	8,  // 65: pointsman.v1.SyncService.Sync:output_type -> pointsman.v1.SyncResponse
+	65, // [65:66] is the sub-list for method output_type
+	64, // [64:65] is the sub-list for method input_type
+	64, // [64:64] is the sub-list for extension type_name
+	64, // [64:64] is the sub-list for extension extendee
+	0,  // [0:64] is the sub-list for field type_name
 }
 
 func init() { file_pointsman_v1_sync_proto_init() }
@@ -3618,6 +4276,7 @@ func file_pointsman_v1_sync_proto_init() {
 		return
 	}
 	file_pointsman_v1_catalog_proto_init()
+	file_pointsman_v1_explain_proto_init()
 	file_pointsman_v1_record_proto_init()
 	file_pointsman_v1_sync_proto_msgTypes[0].OneofWrappers = []any{
 		(*SyncRequest_Hello)(nil),
@@ -3626,14 +4285,17 @@ func file_pointsman_v1_sync_proto_init() {
 		(*SyncRequest_Nack)(nil),
 		(*SyncRequest_Report)(nil),
 		(*SyncRequest_Records)(nil),
+		(*SyncRequest_Answer)(nil),
 	}
 	file_pointsman_v1_sync_proto_msgTypes[1].OneofWrappers = []any{
 		(*SyncResponse_Update)(nil),
 		(*SyncResponse_Grant)(nil),
 		(*SyncResponse_Heartbeat)(nil),
 		(*SyncResponse_Goodbye)(nil),
+		(*SyncResponse_Question)(nil),
 	}
-	file_pointsman_v1_sync_proto_msgTypes[22].OneofWrappers = []any{
+	file_pointsman_v1_sync_proto_msgTypes[20].OneofWrappers = []any{}
+	file_pointsman_v1_sync_proto_msgTypes[27].OneofWrappers = []any{
 		(*Grant_Permit)(nil),
 		(*Grant_Lease)(nil),
 	}
@@ -3643,7 +4305,7 @@ func file_pointsman_v1_sync_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_pointsman_v1_sync_proto_rawDesc), len(file_pointsman_v1_sync_proto_rawDesc)),
 			NumEnums:      7,
-			NumMessages:   32,
+			NumMessages:   39,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
