@@ -2294,8 +2294,11 @@ type Row struct {
 	Ttft                []*Bucket              `protobuf:"bytes,15,rep,name=ttft,proto3" json:"ttft,omitempty"` // one log layout everywhere; merging is addition
 	CostNanoUsd         int64                  `protobuf:"varint,16,opt,name=cost_nano_usd,json=costNanoUsd,proto3" json:"cost_nano_usd,omitempty"`
 	Invalid             uint64                 `protobuf:"varint,17,opt,name=invalid,proto3" json:"invalid,omitempty"` // answers that a validator refused: no failures
-	unknownFields       protoimpl.UnknownFields
-	sizeCache           protoimpl.SizeCache
+	// Of successes: how long their tokens would take at speed 1, and how long they took.
+	WorkUs        uint64 `protobuf:"varint,18,opt,name=work_us,json=workUs,proto3" json:"work_us,omitempty"`
+	BusyUs        uint64 `protobuf:"varint,19,opt,name=busy_us,json=busyUs,proto3" json:"busy_us,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Row) Reset() {
@@ -2443,6 +2446,20 @@ func (x *Row) GetCostNanoUsd() int64 {
 func (x *Row) GetInvalid() uint64 {
 	if x != nil {
 		return x.Invalid
+	}
+	return 0
+}
+
+func (x *Row) GetWorkUs() uint64 {
+	if x != nil {
+		return x.WorkUs
+	}
+	return 0
+}
+
+func (x *Row) GetBusyUs() uint64 {
+	if x != nil {
+		return x.BusyUs
 	}
 	return 0
 }
@@ -3954,7 +3971,7 @@ const file_pointsman_v1_sync_proto_rawDesc = "" +
 	"\areached\x18\x03 \x01(\bR\areached\x12\x16\n" +
 	"\x06reason\x18\x04 \x01(\tR\x06reason\x12\x1d\n" +
 	"\n" +
-	"connect_us\x18\x05 \x01(\x03R\tconnectUs\"\xb6\x04\n" +
+	"connect_us\x18\x05 \x01(\x03R\tconnectUs\"\xe8\x04\n" +
 	"\x03Row\x12\x1a\n" +
 	"\bendpoint\x18\x01 \x01(\tR\bendpoint\x12\x1a\n" +
 	"\bidentity\x18\x02 \x01(\x06R\bidentity\x12)\n" +
@@ -3973,7 +3990,9 @@ const file_pointsman_v1_sync_proto_rawDesc = "" +
 	"\x12outstanding_tokens\x18\x0e \x01(\x04R\x11outstandingTokens\x12(\n" +
 	"\x04ttft\x18\x0f \x03(\v2\x14.pointsman.v1.BucketR\x04ttft\x12\"\n" +
 	"\rcost_nano_usd\x18\x10 \x01(\x03R\vcostNanoUsd\x12\x18\n" +
-	"\ainvalid\x18\x11 \x01(\x04R\ainvalid\"4\n" +
+	"\ainvalid\x18\x11 \x01(\x04R\ainvalid\x12\x17\n" +
+	"\awork_us\x18\x12 \x01(\x04R\x06workUs\x12\x17\n" +
+	"\abusy_us\x18\x13 \x01(\x04R\x06busyUs\"4\n" +
 	"\x06Bucket\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\rR\x05index\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\x04R\x05count\"\xd6\x01\n" +
