@@ -3423,6 +3423,7 @@ type FleetLoad struct {
 	Samples             float64                `protobuf:"fixed64,6,opt,name=samples,proto3" json:"samples,omitempty"`     // decayed
 	Slowdown            float64                `protobuf:"fixed64,7,opt,name=slowdown,proto3" json:"slowdown,omitempty"`   // median
 	SlowdownSamples     float64                `protobuf:"fixed64,8,opt,name=slowdown_samples,json=slowdownSamples,proto3" json:"slowdown_samples,omitempty"`
+	Witnesses           uint32                 `protobuf:"varint,9,opt,name=witnesses,proto3" json:"witnesses,omitempty"` // nodes that use it: a leader that follows another knows its quorums by them
 	unknownFields       protoimpl.UnknownFields
 	sizeCache           protoimpl.SizeCache
 }
@@ -3509,6 +3510,13 @@ func (x *FleetLoad) GetSlowdown() float64 {
 func (x *FleetLoad) GetSlowdownSamples() float64 {
 	if x != nil {
 		return x.SlowdownSamples
+	}
+	return 0
+}
+
+func (x *FleetLoad) GetWitnesses() uint32 {
+	if x != nil {
+		return x.Witnesses
 	}
 	return 0
 }
@@ -4076,7 +4084,7 @@ const file_pointsman_v1_sync_proto_rawDesc = "" +
 	"\vramp_age_us\x18\b \x01(\x03R\trampAgeUs\x12\x17\n" +
 	"\aramp_us\x18\t \x01(\x03R\x06rampUs\x12%\n" +
 	"\x0eramp_successes\x18\n" +
-	" \x01(\x04R\rrampSuccesses\"\xa6\x02\n" +
+	" \x01(\x04R\rrampSuccesses\"\xc4\x02\n" +
 	"\tFleetLoad\x12\x1a\n" +
 	"\blocality\x18\x01 \x01(\tR\blocality\x12\x1b\n" +
 	"\tin_flight\x18\x02 \x01(\x04R\binFlight\x122\n" +
@@ -4085,7 +4093,8 @@ const file_pointsman_v1_sync_proto_rawDesc = "" +
 	"\tsuccesses\x18\x05 \x01(\x01R\tsuccesses\x12\x18\n" +
 	"\asamples\x18\x06 \x01(\x01R\asamples\x12\x1a\n" +
 	"\bslowdown\x18\a \x01(\x01R\bslowdown\x12)\n" +
-	"\x10slowdown_samples\x18\b \x01(\x01R\x0fslowdownSamples\"N\n" +
+	"\x10slowdown_samples\x18\b \x01(\x01R\x0fslowdownSamples\x12\x1c\n" +
+	"\twitnesses\x18\t \x01(\rR\twitnesses\"N\n" +
 	"\rFleetWorkload\x12\x1a\n" +
 	"\bworkload\x18\x01 \x01(\tR\bworkload\x12!\n" +
 	"\fretry_factor\x18\x02 \x01(\x01R\vretryFactor\"g\n" +
