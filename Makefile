@@ -28,7 +28,11 @@ check: fmt-check vet lint test ## Format, vet, lint, layers and tests: what must
 
 .PHONY: e2e
 e2e: ## Run the end-to-end tests with real processes
-	$(GO) test -count=1 -timeout 10m -tags e2e ./test/e2e/...
+	$(GO) test -count=1 -timeout 10m -tags e2e -skip '^TestReplicas' ./test/e2e/...
+
+.PHONY: e2e-fleet
+e2e-fleet: ## Run three replicas on three members of etcd, with agents and many libraries, through faults (4 minutes)
+	$(GO) test -count=1 -timeout 10m -tags e2e -run '^TestReplicas' -v ./test/e2e/... -args -plain
 
 .PHONY: e2e-sdk
 e2e-sdk: ## Run the official SDKs, unmodified but for their http.Client

@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -25,10 +26,14 @@ import (
 // binaries is the folder that TestMain builds the programs into.
 var binaries string
 
+// plain builds the programs without the race detector: so many would need more cores.
+var plain = flag.Bool("plain", false, "build the programs without the race detector")
+
 func TestMain(m *testing.M) {
 	if role := os.Getenv(roleVariable); role != "" {
 		os.Exit(play(role))
 	}
+	flag.Parse()
 	os.Exit(buildAndRun(m))
 }
 
@@ -39,7 +44,11 @@ func buildAndRun(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
-	build := exec.Command("go", "build", "-race", "-o", dir, "../../cmd/...")
+	args := []string{"build", "-o", dir}
+	if !*plain {
+		args = append(args, "-race")
+	}
+	build := exec.Command("go", append(args, "../../cmd/...")...)
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "build the programs: %v\n%s", err, out)
 		return 1

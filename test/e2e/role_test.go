@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -29,12 +30,13 @@ const (
 	roleVariable = "POINTSMAN_E2E_ROLE"
 	roleCaller   = "caller"
 	roleEtcd     = "etcd"
+	roleLeaves   = "leaves"
 )
 
 func play(role string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
-	run := map[string]func(context.Context, []byte) error{roleCaller: runCaller, roleEtcd: runEtcd}[role]
+	run := map[string]func(context.Context, []byte) error{roleCaller: runCaller, roleEtcd: runEtcd, roleLeaves: runLeaves}[role]
 	if err := run(ctx, []byte(os.Getenv(configVariable))); err != nil && ctx.Err() == nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -197,7 +199,7 @@ func (a application) state() (s callerState) {
 }
 
 // etcdConfig is a member's.
-type etcdConfig struct{ Dir, Client, Peer string }
+type etcdConfig struct{ Name, Dir, Client, Peer, Cluster string }
 
 func runEtcd(ctx context.Context, config []byte) error {
 	var c etcdConfig
@@ -208,7 +210,8 @@ func runEtcd(ctx context.Context, config []byte) error {
 	e.Dir, e.LogLevel = c.Dir, "error"
 	e.ListenClientUrls, e.AdvertiseClientUrls = []url.URL{{Scheme: "http", Host: c.Client}}, []url.URL{{Scheme: "http", Host: c.Client}}
 	e.ListenPeerUrls, e.AdvertisePeerUrls = []url.URL{{Scheme: "http", Host: c.Peer}}, []url.URL{{Scheme: "http", Host: c.Peer}}
-	e.InitialCluster = e.InitialClusterFromName(e.Name)
+	e.Name = cmp.Or(c.Name, e.Name)
+	e.InitialCluster = cmp.Or(c.Cluster, e.InitialClusterFromName(e.Name))
 	member, err := embed.StartEtcd(e)
 	if err != nil {
 		return err
