@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	mathrand "math/rand/v2"
 	"slices"
@@ -25,6 +26,7 @@ const (
 type act struct {
 	head   *pb.Head // after; nil: it stays
 	record *pb.AuditRecord
+	tenure *Tenure // nil: anybody may
 	when   []clientv3.Cmp
 	then   []clientv3.Op
 }
@@ -68,10 +70,7 @@ func (s *Store) write(ctx context.Context, k keys, g *ground, a *act) (bool, err
 		return false, err
 	}
 	audit := k.audit(g.audited + 1)
-	when := slices.Concat(a.when, []clientv3.Cmp{
-		clientv3.Compare(clientv3.ModRevision(k.head()), "=", g.headMod),
-		clientv3.Compare(clientv3.ModRevision(k.tail()), "=", g.tailMod), absent(audit),
-	})
+	when := slices.Concat(a.when, g.unchanged(k), []clientv3.Cmp{absent(audit)})
 	then := slices.Concat(a.then, []clientv3.Op{clientv3.OpPut(audit, record), clientv3.OpPut(k.tail(), record)})
 	if a.head != nil {
 		head, err := proto.Marshal(a.head)
@@ -80,9 +79,25 @@ func (s *Store) write(ctx context.Context, k keys, g *ground, a *act) (bool, err
 		}
 		then = append(then, clientv3.OpPut(k.head(), string(head)))
 	}
-	got, err := s.do(ctx, clientv3.OpTxn(when, then, nil))
+	done, err := s.apply(ctx, a.tenure, when, then)
+	if err != nil && !errors.Is(err, ErrLost) {
+		done, err = s.written(ctx, audit, record, fmt.Errorf("%s: %w", a.record.GetVerb(), err))
+	}
+	if done && s.config.Audited != nil {
+		hash := sha256.Sum256([]byte(record))
+		s.config.Audited(a.record, hash[:])
+	}
+	return done, err
+}
+
+// apply applies ops if when holds, and t, which may be nil, leads.
+func (s *Store) apply(ctx context.Context, t *Tenure, when []clientv3.Cmp, ops []clientv3.Op) (bool, error) {
+	if t != nil {
+		return s.fenced(ctx, t, when, ops)
+	}
+	got, err := s.do(ctx, clientv3.OpTxn(when, ops, nil))
 	if err != nil {
-		return s.written(ctx, audit, record, classify(a.record.GetVerb(), err))
+		return false, classify("write", err)
 	}
 	return got.Txn().Succeeded, nil
 }
@@ -118,7 +133,10 @@ func (s *Store) written(ctx context.Context, audit, record string, cause error) 
 func (s *Store) do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.opTimeout)
 	defer cancel()
-	return s.client.Do(ctx, op)
+	began := time.Now()
+	got, err := s.client.Do(ctx, op)
+	s.counts.count(op, time.Since(began), err)
+	return got, err
 }
 
 func absent(key string) clientv3.Cmp {

@@ -20,6 +20,10 @@ var (
 	ErrInvalid = errors.New("invalid")
 	// ErrBusy: other writers were faster, time and again.
 	ErrBusy = errors.New("other writers were faster")
+	// ErrLost: the write of a former leader. It changed nothing.
+	ErrLost = errors.New("leadership was lost")
+	// ErrRegressed: the store went back behind what others hold of it.
+	ErrRegressed = errors.New("the store went back: find the newest backup, or accept this one with operator adopt-store")
 	// ErrNoSpace: etcd is over its quota and takes deletes only.
 	ErrNoSpace = errors.New("etcd has no space left: compact and defragment it, or raise its quota, then disarm the alarm")
 )
@@ -44,6 +48,11 @@ type SizeError struct {
 
 func (e *SizeError) Error() string {
 	return fmt.Sprintf("catalog of %d bytes is larger than %d", e.Size, e.Limit)
+}
+
+// compacted says that etcd has dropped what was asked for already.
+func compacted(err error) bool {
+	return errors.Is(err, rpctypes.ErrCompacted) || errors.Is(err, rpctypes.ErrGRPCCompacted)
 }
 
 // classify gives an error of etcd the sentinel that callers branch on.

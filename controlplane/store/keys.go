@@ -11,7 +11,10 @@ import (
 const (
 	root    = "/pointsman/v1/"
 	metaKey = root + "meta"
-	termKey = root + "elect/leader"
+
+	tokens      = root + "token/"
+	roles       = root + "role/"
+	revocations = root + "revoked/"
 )
 
 // reserved are the words that stand where a namespace does.
@@ -50,6 +53,14 @@ func (k keys) override(kind, name string) string { return k.overrides() + kind +
 func (k keys) audits() string                    { return string(k) + "audit/" }
 func (k keys) tail() string                      { return string(k) + "tail" } // the last audit record again
 func (k keys) audit(n uint64) string             { return k.audits() + number(n) }
+func (k keys) auditFrom() string                 { return string(k) + "audit-from" } // number of the oldest record that is kept
+func (k keys) events() string                    { return string(k) + "event/" }
+func (k keys) event(n uint64) string             { return k.events() + number(n) }   // by the last event in it
+func (k keys) eventTail() string                 { return string(k) + "event-tail" } // number of the last event
+
+// elections is where the replicas of one namespace elect their leader. There is one key at
+// most under it.
+func elections(namespace string) string { return root + "elect/leader/" + namespace + "/" }
 
 // number is fixed in width, so that keys sort as numbers do.
 func number(n uint64) string { return fmt.Sprintf("%020d", n) }

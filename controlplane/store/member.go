@@ -11,6 +11,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.etcd.io/etcd/server/v3/etcdserver/api/v3client"
+	"go.etcd.io/etcd/server/v3/lease"
 	"go.uber.org/zap"
 )
 
@@ -27,12 +28,12 @@ type member struct {
 	lock *os.File
 }
 
-func startMember(ctx context.Context, dir string) (*member, error) {
+func startMember(ctx context.Context, dir string, c *embed.Config) (*member, error) {
 	lock, err := lockDir(dir)
 	if err != nil {
 		return nil, err
 	}
-	e, err := embed.StartEtcd(memberConfig(dir))
+	e, err := embed.StartEtcd(c)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("start etcd in %s: %w", dir, err), lock.Close())
 	}
@@ -80,6 +81,14 @@ func lockDir(dir string) (*os.File, error) {
 }
 
 func (m *member) client() *clientv3.Client { return v3client.New(m.etcd.Server) }
+
+func (m *member) renew(ctx context.Context, id clientv3.LeaseID) (int64, error) {
+	ttl, err := m.etcd.Server.LeaseRenew(ctx, lease.LeaseID(id))
+	if errors.Is(err, lease.ErrLeaseNotFound) {
+		return 0, nil
+	}
+	return ttl, err
+}
 
 func (m *member) close() error {
 	m.etcd.Close()

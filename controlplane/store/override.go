@@ -82,11 +82,17 @@ func (s *Store) RemoveOverride(ctx context.Context, namespace string, r Removal)
 	if err != nil {
 		return nil, err
 	}
-	return s.remove(ctx, k, r, func(*pb.StoredOverride) bool { return true })
+	return s.remove(ctx, k, removal{Removal: r, is: func(*pb.StoredOverride) bool { return true }})
 }
 
-// remove deletes an override that is as the caller thinks.
-func (s *Store) remove(ctx context.Context, k keys, r Removal, is func(*pb.StoredOverride) bool) (*pb.Head, error) {
+// removal takes back an override that is as its maker thinks.
+type removal struct {
+	Removal
+	is     func(*pb.StoredOverride) bool
+	tenure *Tenure // nil: a person does it
+}
+
+func (s *Store) remove(ctx context.Context, k keys, r removal) (*pb.Head, error) {
 	key := k.override(r.Kind, r.Endpoint)
 	return s.commit(ctx, k, func(g *ground) (*act, error) {
 		got, err := s.do(ctx, clientv3.OpGet(key))
@@ -97,10 +103,11 @@ func (s *Store) remove(ctx context.Context, k keys, r Removal, is func(*pb.Store
 		if err != nil {
 			return nil, err
 		}
-		if len(found) == 0 || !is(found[0]) {
+		if len(found) == 0 || !r.is(found[0]) {
 			return nil, fmt.Errorf("endpoint %q has no %s: %w", r.Endpoint, r.Kind, ErrNotFound)
 		}
 		a := newAct(g, &pb.AuditRecord{Verb: "un" + r.Kind, Subject: r.Endpoint, Actor: r.Actor, Reason: r.Reason})
+		a.tenure = r.tenure
 		a.when = append(a.when, clientv3.Compare(clientv3.ModRevision(key), "=", got.Get().Kvs[0].ModRevision))
 		a.then = append(a.then, clientv3.OpDelete(key))
 		return a, nil

@@ -62,11 +62,12 @@ func TestAnOverrideThatRanOutIsDeletedAndAudited(t *testing.T) {
 		t.Fatal(err)
 	}
 	drain(t, s, "openai")
+	leading := leads(t, s, "a")
 	for _, step := range []struct {
 		after time.Duration
 		left  int
 	}{{0, 2}, {2 * time.Minute, 1}} {
-		if err := s.Sweep(t.Context(), ns, time.Now().Add(step.after)); err != nil {
+		if err := s.Tend(t.Context(), ns, leading, Keep{Now: time.Now().Add(step.after)}); err != nil {
 			t.Fatal(err)
 		}
 		if n := overrides(t, s); n != step.left {
@@ -92,11 +93,12 @@ func TestChunksThatNoRevisionNamesGoAfterAnHour(t *testing.T) {
 	if err := s.writeChunks(t.Context(), k, orphan); err != nil {
 		t.Fatal(err)
 	}
+	leading := leads(t, s, "a")
 	for _, step := range []struct {
 		after time.Duration
 		left  int64
 	}{{time.Minute, 2}, {orphanAge + time.Minute, 1}} {
-		if err := s.Sweep(t.Context(), ns, time.Now().Add(step.after)); err != nil {
+		if err := s.Tend(t.Context(), ns, leading, Keep{Now: time.Now().Add(step.after)}); err != nil {
 			t.Fatal(err)
 		}
 		got, err := s.client.Get(t.Context(), k.allChunks(), clientv3.WithPrefix())

@@ -67,6 +67,9 @@ func (s *Store) repin(ctx context.Context, namespace, verb string, p PinChange, 
 	}
 	c := composer{store: s, keys: k, compose: p.Compose}
 	return s.commit(ctx, k, func(g *ground) (*act, error) {
+		if err := s.behind.refuse(k, g.head); err != nil {
+			return nil, err
+		}
 		a := newAct(g, &pb.AuditRecord{Verb: verb, Subject: p.Workload, Actor: p.Actor, Reason: p.Reason, Revision: p.Revision})
 		if err := change(k, a); err != nil {
 			return nil, err

@@ -39,6 +39,9 @@ func (s *Store) Publish(ctx context.Context, namespace string, p Publication) (*
 	c := composer{store: s, keys: k, compose: p.Compose}
 	var revision uint64
 	head, err := s.commit(ctx, k, func(g *ground) (*act, error) {
+		if err := s.behind.refuse(k, g.head); err != nil {
+			return nil, err
+		}
 		if base := g.head.GetPublished(); base != p.Base && !p.AnyBase {
 			return nil, &ConflictError{Base: p.Base, Published: base}
 		}

@@ -18,6 +18,7 @@ import (
 type ground struct {
 	head    *pb.Head // never nil
 	headMod int64
+	metaMod int64
 	tail    []byte // the last audit record, encoded
 	tailMod int64
 	audited uint64 // its number
@@ -28,7 +29,7 @@ func (s *Store) ground(ctx context.Context, k keys) (*ground, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &ground{head: r.head, headMod: r.headMod}
+	g := &ground{head: r.head, headMod: r.headMod, metaMod: r.metaMod}
 	if len(r.more) == 0 {
 		return g, nil
 	}
@@ -44,6 +45,7 @@ func (s *Store) ground(ctx context.Context, k keys) (*ground, error) {
 type reading struct {
 	head    *pb.Head
 	headMod int64
+	metaMod int64
 	more    []*mvccpb.KeyValue
 	at      int64 // etcd's revision
 }
@@ -63,8 +65,12 @@ func (s *Store) read(ctx context.Context, k keys, more clientv3.Op) (*reading, e
 		}
 		return s.read(ctx, k, more)
 	}
-	r := &reading{more: found(2), at: txn.Header.Revision}
-	return r, r.decode(found(0)[0], found(1))
+	r := &reading{metaMod: found(0)[0].ModRevision, more: found(2), at: txn.Header.Revision}
+	if err := r.decode(found(0)[0], found(1)); err != nil {
+		return nil, err
+	}
+	s.behind.settle(k, r.head)
+	return r, nil
 }
 
 func (r *reading) decode(meta *mvccpb.KeyValue, head []*mvccpb.KeyValue) error {

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -34,34 +33,15 @@ type Watcher struct {
 	Confirmed func(at time.Time, err error)
 }
 
-// Watch delivers the newest state until ctx ends. It is level-triggered: an event says
-// only that it is time to look, and a look every 5 s needs no event, so that no watch
-// that is late, lost, reordered or compacted away can hold an old state for long. While
-// etcd is away the last state stands.
+// Watch delivers the newest state until ctx ends. It looks when there may be news, and each
+// 5 s without any. While etcd is away the last state stands.
 func (s *Store) Watch(ctx context.Context, namespace string, w Watcher) error {
 	k, err := keysOf(namespace)
 	if err != nil {
 		return err
 	}
 	l := lookout{store: s, keys: k, watcher: w}
-	defer l.close()
-	for failures := 0; ctx.Err() == nil; {
-		at := time.Now()
-		err := l.look(ctx, at)
-		if ctx.Err() != nil {
-			break
-		}
-		w.Confirmed(at, err)
-		if err != nil {
-			l.close()
-			_ = pause(ctx, min(minBackoff<<min(failures, 10), maxBackoff)) // the loop sees ctx end
-			failures++
-			continue
-		}
-		failures = 0
-		l.wait(ctx)
-	}
-	return ctx.Err()
+	return l.vigil().run(ctx)
 }
 
 // lookout is one running Watch.
@@ -69,87 +49,51 @@ type lookout struct {
 	store   *Store
 	keys    keys
 	watcher Watcher
+	held    *pb.Head // last delivered
+}
 
-	held *pb.Head // last delivered
-	seen int64    // etcd's revision of the last look
-
-	news    chan struct{} // head changed; closed: the watch ended; nil: there is none
-	cancel  context.CancelFunc
-	watches sync.WaitGroup
+// vigil watches head alone: every act changes it, those on overrides too.
+func (l *lookout) vigil() *vigil {
+	return &vigil{
+		store: l.store, spans: []span{{from: l.keys.head()}}, every: l.store.confirmEvery,
+		look: l.look, heard: l.watcher.Confirmed,
+	}
 }
 
 // look reads head and overrides at one moment, and delivers them if they are news.
-func (l *lookout) look(ctx context.Context, at time.Time) error {
+func (l *lookout) look(ctx context.Context, at time.Time) (int64, error) {
 	r, err := l.store.read(ctx, l.keys, clientv3.OpGet(l.keys.overrides(), clientv3.WithPrefix()))
 	if err != nil {
-		return err
+		return 0, err
 	}
 	overrides, err := overridesOf(r.more)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	head := r.head
-	if older(head, l.held) {
-		return fmt.Errorf("etcd went back from generation %d to %d of store %s: a backup was restored under a running control plane",
-			l.held.GetGeneration(), head.GetGeneration(), head.GetStoreId())
+	if err := l.check(r.head); err != nil {
+		return 0, err
 	}
-	l.seen = r.at
-	if l.held != nil && proto.Equal(l.held, head) {
+	if l.held != nil && proto.Equal(l.held, r.head) {
+		return r.at, nil
+	}
+	l.held = r.head
+	l.watcher.Changed(State{Head: r.head, Overrides: overrides, Confirmed: at})
+	return r.at, nil
+}
+
+// check refuses a head that is no successor of what was delivered.
+func (l *lookout) check(h *pb.Head) error {
+	held := l.held
+	switch {
+	case held == nil:
 		return nil
+	case held.GetStoreId() != h.GetStoreId():
+		return fmt.Errorf("etcd holds store %s and no longer store %s: it was emptied or exchanged under a running control plane; restart this replica if that was meant",
+			h.GetStoreId(), held.GetStoreId())
+	case versionOf(held).above(versionOf(h)):
+		l.store.regress(l.keys, Regression{Epoch: held.GetEpoch(), Generation: held.GetGeneration(), By: "a replica that served it"})
+		return fmt.Errorf("etcd went back from generation %d to %d of store %s: a backup was restored under a running control plane: %w",
+			held.GetGeneration(), h.GetGeneration(), h.GetStoreId(), ErrRegressed)
 	}
-	l.held = head
-	l.watcher.Changed(State{Head: head, Overrides: overrides, Confirmed: at})
 	return nil
-}
-
-// older says that a store lost what was delivered from it.
-func older(h, held *pb.Head) bool {
-	return held != nil && h.GetStoreId() == held.GetStoreId() &&
-		(h.GetEpoch() < held.GetEpoch() || h.GetEpoch() == held.GetEpoch() && h.GetGeneration() < held.GetGeneration())
-}
-
-// wait returns when there may be news.
-func (l *lookout) wait(ctx context.Context) {
-	if l.news == nil {
-		l.open(ctx)
-	}
-	due := time.NewTimer(l.store.confirmEvery)
-	defer due.Stop()
-	select {
-	case _, open := <-l.news:
-		if !open {
-			l.close()
-			_ = pause(ctx, minBackoff) // many replicas may have lost theirs at once
-		}
-	case <-due.C:
-	case <-ctx.Done():
-	}
-}
-
-// open watches head from what was seen. It does not wait: a watch of an etcd that is away
-// begins when that comes back.
-func (l *lookout) open(ctx context.Context) {
-	ctx, l.cancel = context.WithCancel(clientv3.WithRequireLeader(ctx))
-	news, from := make(chan struct{}, 1), l.seen+1
-	l.news = news
-	l.watches.Go(func() {
-		defer close(news)
-		for r := range l.store.client.Watch(ctx, l.keys.head(), clientv3.WithRev(from)) {
-			if r.Err() != nil {
-				return
-			}
-			select {
-			case news <- struct{}{}:
-			default:
-			}
-		}
-	})
-}
-
-func (l *lookout) close() {
-	if l.cancel != nil {
-		l.cancel()
-	}
-	l.watches.Wait()
-	l.news, l.cancel = nil, nil
 }

@@ -3,14 +3,12 @@ package store
 import (
 	"context"
 	"errors"
-	"net/url"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
+	etcdpb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.etcd.io/etcd/server/v3/embed"
 	"google.golang.org/protobuf/proto"
 
 	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
@@ -125,22 +123,100 @@ func TestAWatchThatWasCompactedAwayLooksAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	var states []State
-	l := lookout{store: s, keys: keys(root + ns + "/"), seen: 1, watcher: Watcher{Changed: func(st State) { states = append(states, st) }}}
-	defer l.close()
-	l.wait(t.Context())
-	if l.news != nil {
+	l := lookout{store: s, keys: keys(root + ns + "/"), watcher: Watcher{Changed: func(st State) { states = append(states, st) }}}
+	v := l.vigil()
+	v.seen = 1
+	defer v.close()
+	v.wait(t.Context())
+	if v.news != nil {
 		t.Fatal("the watch goes on")
 	}
-	if err := l.look(t.Context(), t0); err != nil || len(states) != 1 {
+	if _, err := l.look(t.Context(), t0); err != nil || len(states) != 1 {
 		t.Fatal(states, err)
 	}
 	wantHead(t, states[0].Head, "generation 2 published 2 serving 2 pin 0")
 }
 
+// cutting ends each watch as etcd does when what it asks for was compacted.
+type cutting struct {
+	clientv3.Watcher
+	cuts chan struct{}
+}
+
+func (c *cutting) Watch(context.Context, string, ...clientv3.OpOption) clientv3.WatchChan {
+	out := make(chan clientv3.WatchResponse, 1)
+	out <- clientv3.WatchResponse{Canceled: true, CompactRevision: 1 << 40}
+	close(out)
+	select {
+	case c.cuts <- struct{}{}:
+	default:
+	}
+	return out
+}
+
+// Scenario 41: watches that are cut look again, at what did not change.
+func TestAWatchThatIsCutAgainAndAgainDeliversNothingThatIsHeld(t *testing.T) {
+	s := open(t)
+	publish(t, s, 0, content("one", "chat"))
+	c := &cutting{Watcher: s.client.Watcher, cuts: make(chan struct{}, 1000)}
+	s.client.Watcher = c
+	w := watch(t, s)
+	w.until(t, 1)
+	for range 5 {
+		take(t, c.cuts, "a cut")
+	}
+	if len(w.states) != 0 {
+		t.Fatal("the same state was delivered again")
+	}
+	publish(t, s, 1, content("two", "chat"))
+	w.until(t, 2)
+}
+
+// early tells of revisions that are to come, and of a head that is gone.
+type early struct {
+	clientv3.Watcher
+	told chan clientv3.WatchResponse
+}
+
+func (e *early) Watch(context.Context, string, ...clientv3.OpOption) clientv3.WatchChan {
+	return e.told
+}
+
+// Scenario 45: progress is told ahead of events, and old events after it.
+func TestAnEventThatIsEarlyOrOldIsAHintAndNoMore(t *testing.T) {
+	s := open(t)
+	first, _ := publish(t, s, 0, content("one", "chat"))
+	old, err := proto.Marshal(first)
+	must(t, err)
+	publish(t, s, 1, content("two", "chat"))
+	e := &early{Watcher: s.client.Watcher, told: make(chan clientv3.WatchResponse)}
+	s.client.Watcher = e
+	s.confirmEvery = patience
+	w := watch(t, s)
+	defer close(e.told) // before its end is waited for
+	w.until(t, 2)
+	w.heard(t, fine)
+	for _, r := range []clientv3.WatchResponse{
+		{Header: &etcdpb.ResponseHeader{Revision: 1 << 40}}, // progress
+		{Header: &etcdpb.ResponseHeader{Revision: 2}, Events: []*clientv3.Event{{Kv: &mvccpb.KeyValue{Key: []byte(keys(root + ns + "/").head()), Value: old}}}},
+	} {
+		e.told <- r
+		w.heard(t, fine)
+	}
+	if len(w.states) != 0 {
+		t.Fatal("what an event said was delivered")
+	}
+	publish(t, s, 2, content("three", "chat"))
+	e.told <- clientv3.WatchResponse{}
+	w.until(t, 3)
+}
+
 func TestWhileEtcdIsAwayTheLastStateStandsAndItHealsByItself(t *testing.T) {
+	t.Parallel()
 	e := startExternal(t)
 	s := e.dial(t)
 	publish(t, s, 0, content("one", "chat"))
+	s.opTimeout = 500 * time.Millisecond
 	w := watch(t, s)
 	w.until(t, 1)
 	e.stop()
@@ -171,92 +247,5 @@ func TestAnEtcdThatWentBackIsSaidAndNotDelivered(t *testing.T) {
 	w.heard(t, func(err error) bool { return err != nil && !away(err) })
 	if len(w.states) != 0 {
 		t.Fatal("the old head was delivered")
-	}
-}
-
-// external is a member of its own, reached by a unix socket, that can be stopped.
-type external struct {
-	dir   string
-	quota int64 // bytes; 0: as members have it
-	etcd  *embed.Etcd
-}
-
-func startExternal(t *testing.T) *external {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "pm") // a socket's path must be short
-	if err != nil {
-		t.Fatal(err)
-	}
-	e := &external{dir: dir}
-	e.start(t)
-	t.Cleanup(func() {
-		e.stop()
-		os.RemoveAll(dir)
-	})
-	return e
-}
-
-func (e *external) address() string { return "unix://" + filepath.Join(e.dir, "s") }
-
-func (e *external) start(t *testing.T) {
-	t.Helper()
-	c := memberConfig(e.dir)
-	u, err := url.Parse(e.address())
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.ListenClientUrls, c.AdvertiseClientUrls = []url.URL{*u}, []url.URL{*u}
-	if e.quota > 0 {
-		c.QuotaBackendBytes = e.quota
-	}
-	if e.etcd, err = embed.StartEtcd(c); err != nil {
-		t.Fatal(err)
-	}
-	<-e.etcd.Server.ReadyNotify()
-}
-
-func (e *external) stop() {
-	if e.etcd != nil {
-		e.etcd.Close()
-	}
-	e.etcd = nil
-}
-
-func (e *external) dial(t *testing.T) *Store {
-	t.Helper()
-	s, err := Open(t.Context(), Config{Endpoints: []string{e.address()}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.Close() })
-	s.confirmEvery, s.opTimeout = 50*time.Millisecond, 500*time.Millisecond
-	return s
-}
-
-func TestAFullEtcdSaysSoAndStillSweeps(t *testing.T) {
-	e := startExternal(t)
-	s := e.dial(t)
-	publish(t, s, 0, content("one", "chat"))
-	k := keys(root + ns + "/")
-	orphan, err := pack(content("lost", "chat"), t0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.writeChunks(t.Context(), k, orphan); err != nil {
-		t.Fatal(err)
-	}
-	e.stop()
-	e.quota = 1 // bytes
-	e.start(t)
-	_, _, err = s.Publish(t.Context(), ns, publication(s, 1, content("two", "chat")))
-	if !errors.Is(err, ErrNoSpace) {
-		t.Fatal(err)
-	}
-	if err := s.Sweep(t.Context(), ns, t0.Add(2*orphanAge)); err != nil {
-		t.Fatal(err)
-	}
-	got, err := s.client.Get(t.Context(), k.chunks(orphan.id), clientv3.WithPrefix())
-	if err != nil || got.Count != 0 {
-		t.Fatalf("%d chunks left: %v", got.Count, err)
 	}
 }
