@@ -1,0 +1,56 @@
+package access
+
+import (
+	"slices"
+
+	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
+)
+
+// all stands for every identity, or every workload.
+const all = "*"
+
+// Workloads are those that an identity may see; everything: all there are. Once any tenant names
+// identities, one that none of them names sees nothing. While none does, tenancy is between the
+// callers, and whoever may subscribe sees everything.
+func Workloads(tenants []*pb.Tenant, identity string) (names []string, everything bool) {
+	if !slices.ContainsFunc(tenants, func(t *pb.Tenant) bool { return len(t.GetIdentities()) > 0 }) {
+		return nil, true
+	}
+	for _, t := range tenants {
+		if !acts(t, identity) {
+			continue
+		}
+		if slices.Contains(t.GetWorkloads(), all) {
+			return nil, true
+		}
+		names = append(names, t.GetWorkloads()...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names), false
+}
+
+// Tenants are those that an identity may act for.
+func Tenants(tenants []*pb.Tenant, identity string) []string {
+	var out []string
+	for _, t := range tenants {
+		if acts(t, identity) {
+			out = append(out, t.GetName())
+		}
+	}
+	return out
+}
+
+func acts(t *pb.Tenant, identity string) bool {
+	return slices.Contains(t.GetIdentities(), identity) || identity != "" && slices.Contains(t.GetIdentities(), all)
+}
+
+// ActsFor are the tenants that an identity may act for now.
+func (g *Guard) ActsFor(identity string) []string { return Tenants(g.config.Tenants(), identity) }
+
+// Workloads are those that an identity may see now: none, once it was revoked.
+func (g *Guard) Workloads(tenants []*pb.Tenant, identity string) (names []string, everything bool) {
+	if g.Revoked(identity) {
+		return nil, false
+	}
+	return Workloads(tenants, identity)
+}
