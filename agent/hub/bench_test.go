@@ -286,6 +286,7 @@ func (w *world) passed() *pb.Report {
 		r := <-w.reports
 		out.Leaves = append(out.Leaves, r.Leaves...)
 		out.States = append(out.States, r.States...)
+		out.Nodes = append(out.Nodes, r.Nodes...)
 	}
 	return out
 }

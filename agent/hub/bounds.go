@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/pointsman/pointsman/clientlib/wire"
 	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
 )
 
@@ -11,10 +12,10 @@ import (
 const (
 	maxName      = 256 // bytes of a leaf's name, a node's, a locality's
 	maxHeld      = 2 * maxViews
-	maxSubscribe = 256 << 10 // bytes of a selector's names
-	maxReport    = maxBatch  // bytes of one leaf's interval
-	maxReason    = 4 << 10   // bytes of why a version was refused, or a workload is unusable
-	maxUnusable  = 256       // workloads that one leaf names
+	maxSubscribe = 256 << 10                  // bytes of a selector's names
+	maxReport    = wire.MaxReport + 4*maxName // bytes of one leaf's interval, or a node's, with what relays stamp
+	maxReason    = 4 << 10                    // bytes of why a version was refused, or a workload is unusable
+	maxUnusable  = 256                        // workloads that one leaf names
 )
 
 // named refuses names that nobody would give.

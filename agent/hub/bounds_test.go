@@ -39,8 +39,40 @@ func TestRule12TheDoorPacesAndCounts(t *testing.T) {
 	}
 }
 
+// Rule 12: of a crowd that comes back at once all get in, one after the other, however many
+// more turn up meanwhile.
+func TestRule12ACrowdComesInByTurns(t *testing.T) {
+	const crowd, pace = 10_000, 500
+	d := newDoor(Bounds{PerHost: 10 * crowd, PerSecond: pace})
+	due := map[int64]int{0: crowd} // how many come, by the millisecond
+	let, last, tries := 0, int64(0), 0
+	for ms := int64(0); let < crowd && ms < 120_000; ms++ {
+		for range due[ms] {
+			tries++
+			err := d.enter(1e3*ms+1, "host")
+			if err == nil {
+				let, last = let+1, ms
+				continue
+			}
+			delay := status.Convert(err).Details()[0].(*errdetails.RetryInfo).RetryDelay.AsDuration()
+			if delay > maxTurn {
+				t.Fatalf("told to wait for %v", delay)
+			}
+			due[ms+1+delay.Milliseconds()]++
+		}
+		delete(due, ms)
+	}
+	if let != crowd || last < 1000*crowd/pace-2000 || last > 2500*crowd/pace {
+		t.Errorf("%d of %d are in after %d ms", let, crowd, last)
+	}
+	if tries > 3*crowd {
+		t.Errorf("%d tries for %d streams", tries, crowd)
+	}
+	t.Logf("%d ms, %d tries", last, tries)
+}
+
 func TestARefusalSaysWhenToComeBack(t *testing.T) {
-	s := status.Convert(later("no room"))
+	s := status.Convert(later(someTime(), "no room"))
 	if s.Code() != codes.ResourceExhausted || len(s.Details()) != 1 {
 		t.Fatalf("got %v with %v", s, s.Details())
 	}
@@ -129,11 +161,11 @@ func TestTheOutboxDropsTheOldestWhole(t *testing.T) {
 	}
 	lost := o.lost
 	out := o.drain(17)
-	if len(out)+lost != n || lost == 0 || out[len(out)-1].Sequence != n-1 || out[0].Sequence != uint64(lost) {
-		t.Fatalf("%d kept and %d lost of %d, from %d", len(out), lost, n, out[0].Sequence)
+	if len(out)+lost != n || lost == 0 || out[len(out)-1].leaf.Sequence != n-1 || out[0].leaf.Sequence != uint64(lost) {
+		t.Fatalf("%d kept and %d lost of %d, from %d", len(out), lost, n, out[0].leaf.Sequence)
 	}
-	if out[0].AgeUs != 11 || len(out[0].Rows) != len(big) {
-		t.Errorf("age %d with %d rows, want the hub's own 7 added to 4", out[0].AgeUs, len(out[0].Rows))
+	if out[0].leaf.AgeUs != 11 || len(out[0].leaf.Rows) != len(big) {
+		t.Errorf("age %d with %d rows, want the hub's own 7 added to 4", out[0].leaf.AgeUs, len(out[0].leaf.Rows))
 	}
 	for _, b := range batches(nil, out) {
 		if size := proto.Size(b); size > maxBatch {

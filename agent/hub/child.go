@@ -24,21 +24,44 @@ type stream = pb.SyncService_SyncServer
 type child struct {
 	line
 	queue
+	who
 
-	name, node, locality string
-	identity             string
-	relay, left          bool
-	seen                 uint64 // its last sequence; 0: no hello yet
-	seenAt               int64
-	claims               map[claim]*pb.Held // what its hello says it holds, of views not asked for yet
-	views                map[uint32]*subscription
+	left   bool
+	seen   uint64 // its last sequence; 0: no hello yet
+	seenAt int64
+	claims map[claim]*pb.Held // what its hello says it holds, of views not asked for yet
+	views  map[uint32]*subscription
 }
 
-// queue is what is to be sent.
+// who is who a child is: its hello tells, and its connection.
+type who struct {
+	name, node, locality string
+	relay                bool
+	guest                Guest
+	hello                *pb.Hello // to ask again who it is; without what it holds
+}
+
+// queue is what is to be sent, and who sends it.
 type queue struct {
-	goodbye string // before all else
-	grants  []waitingGrant
-	dirty   []*lane
+	write   func() // starts a writer
+	writing bool   // there is one; it ends when nothing is left
+	due     duties
+
+	goodbye   string // before all else
+	grants    []waitingGrant
+	questions []waitingQuestion
+	dirty     []*lane
+
+	asking       int    // questions without an answer
+	lastQuestion uint64 // number
+}
+
+// duties are what comes with time. Thousands of children have no timers for them: the
+// hub's one looks each second.
+type duties struct {
+	beat, check     bool  // to be done now
+	beaten, checked int64 // when each last was
+	until           int64 // when the stream is old
 }
 
 // line is what a child's reader, its writer and whoever ends it share.
@@ -46,8 +69,6 @@ type line struct {
 	stream stream
 	host   string
 	local  bool          // a lost connection means that its process is gone
-	joined chan struct{} // closed when it said hello
-	wake   chan struct{} // something is to be sent
 	done   chan struct{} // closed when the stream is to end
 	once   sync.Once
 	dates  *wire.Dates
@@ -65,7 +86,7 @@ type subscription struct {
 	child  *child
 	view   *view
 	number uint32
-	lanes  [2]lane // catalog, fleet
+	lanes  []lane // of the view's tracks
 }
 
 func (s *subscription) lane(t pb.Track) *lane {
@@ -78,9 +99,9 @@ func (s *subscription) lane(t pb.Track) *lane {
 }
 
 func newChild(now int64, s stream, host string, local bool) *child {
-	return &child{views: map[uint32]*subscription{}, line: line{
+	return &child{views: map[uint32]*subscription{}, seenAt: now, line: line{
 		stream: s, host: host, local: local, dates: wire.NewDates(now),
-		joined: make(chan struct{}), wake: make(chan struct{}, 1), done: make(chan struct{}),
+		done: make(chan struct{}),
 	}}
 }
 
@@ -92,10 +113,11 @@ func (l *line) end(err error, gone bool) {
 	})
 }
 
-func (l *line) poke() {
-	select {
-	case l.wake <- struct{}{}:
-	default:
+// poke has a child that was welcomed be sent what there is.
+func (c *child) poke() {
+	if c.seen > 0 && !c.left && !c.writing {
+		c.writing = true
+		c.write()
 	}
 }
 
@@ -122,6 +144,12 @@ func (c *child) clean() *lane {
 
 // late says why the stream must end: a child that is stuck, or silent.
 func (c *child) late(now int64) error {
+	if c.seen == 0 {
+		if now-c.seenAt < us(helloWithin) {
+			return nil
+		}
+		return status.Errorf(codes.DeadlineExceeded, "no hello within %v", helloWithin)
+	}
 	for _, s := range c.views {
 		for i := range s.lanes {
 			if l := &s.lanes[i]; l.flying != nil && now-l.sent >= ackWithin {

@@ -5,13 +5,16 @@ import (
 	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
 )
 
-// delta is what takes a state at since to the newest. Children share it: it never changes.
+// delta is what takes a state at since to the newest. Children share it: it never changes,
+// but to be encoded.
 type delta struct {
 	state   *wire.State
 	since   *pb.Version // nil: the whole
 	upserts []*pb.Resource
 	removed []*pb.ResourceRef
 	dated   []datedRow
+	bytes   int // of the upserts
+	shared  shared
 }
 
 type datedRow struct {
@@ -76,7 +79,8 @@ func (t *track) compute(since *pb.Version) *delta {
 
 func (d *delta) add(k wire.Key, e wire.Entry, body bool) {
 	if body {
-		d.upserts = append(d.upserts, &pb.Resource{Kind: k.Kind, Name: k.Name, Body: e.Body})
+		r := &pb.Resource{Kind: k.Kind, Name: k.Name, Body: e.Body}
+		d.upserts, d.bytes = append(d.upserts, r), d.bytes+resourceSize(r)
 	}
 	if e.At != 0 {
 		d.dated = append(d.dated, datedRow{k, e.At})

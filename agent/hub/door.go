@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"net"
+	"strings"
 	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -45,35 +46,42 @@ type door struct {
 	hosts  map[string]int
 	named  map[string]int // by identity and host
 	pace   int64          // when the streams let in so far would have come at an even pace
+	turn   int64          // when the last that was turned away may come back
 }
 
 func newDoor(b Bounds) door {
 	return door{bounds: b.filled(), hosts: map[string]int{}, named: map[string]int{}, pace: math.MinInt64}
 }
 
-// enter lets one more stream of a host in, or says why not.
+// enter lets one more stream of a host in, or says why not. Those that come too fast are told
+// when it is their turn: a crowd comes back one after the other, and nobody is left out.
 func (d *door) enter(now int64, host string) error {
 	if d.hosts[host] >= d.bounds.PerHost {
-		return later("%d streams from %s are open already", d.hosts[host], host)
+		return later(someTime(), "%d streams from %s are open already", d.hosts[host], host)
 	}
 	const second = 1e6
-	pace := max(d.pace, now-second) + second/int64(d.bounds.PerSecond)
+	each := second / int64(d.bounds.PerSecond)
+	pace := max(d.pace, now-second) + each
 	if pace > now {
-		return later("more than %d new streams a second", d.bounds.PerSecond)
+		return later(d.wait(now, each), "more than %d new streams a second", d.bounds.PerSecond)
 	}
 	d.pace = pace
 	d.hosts[host]++
 	return nil
 }
 
-// name counts a stream that is in towards its identity; nobody in particular has no bound.
+// bounded tells whether an identity has a bound of its own: nobody in particular has none, and
+// a user of a host, who may run many programs there, has the host's.
+func bounded(identity string) bool { return identity != "" && !strings.HasPrefix(identity, "uid/") }
+
+// name counts a stream that is in towards its identity.
 func (d *door) name(host, identity string) error {
 	key := identity + "@" + host
-	if identity == "" {
+	if !bounded(identity) {
 		return nil
 	}
 	if d.named[key] >= d.bounds.PerIdentity {
-		return later("%d streams of %s are open already", d.named[key], key)
+		return later(someTime(), "%d streams of %s are open already", d.named[key], key)
 	}
 	d.named[key]++
 	return nil
@@ -81,7 +89,7 @@ func (d *door) name(host, identity string) error {
 
 // unname takes a stream that was counted towards its identity back.
 func (d *door) unname(host, identity string) {
-	if identity != "" {
+	if bounded(identity) {
 		less(d.named, identity+"@"+host)
 	}
 }
@@ -95,9 +103,26 @@ func less(counts map[string]int, key string) {
 	}
 }
 
-// later refuses for now: come back after a second or some more, not all at once.
-func later(format string, args ...any) error {
-	delay := time.Second + time.Duration(rand.Int64N(int64(4*time.Second)))
+// maxTurn is how long at most somebody is told to wait: protocol.md, rule 12.
+const maxTurn = 30 * time.Second
+
+// wait is until the next turn. Of a crowd that is too large for turns the rest comes any time.
+func (d *door) wait(now, each int64) time.Duration {
+	next := max(d.turn, now+us(time.Second)) + each
+	if next-now > us(maxTurn) {
+		return maxTurn/2 + rand.N(maxTurn/2)
+	}
+	d.turn = next
+	return time.Duration(next-now) * time.Microsecond
+}
+
+// someTime is a second or some more: not all come back at once.
+func someTime() time.Duration {
+	return time.Second + time.Duration(rand.Int64N(int64(4*time.Second)))
+}
+
+// later refuses for now: come back after that long.
+func later(delay time.Duration, format string, args ...any) error {
 	s := status.New(codes.ResourceExhausted, fmt.Sprintf(format, args...))
 	if detailed, err := s.WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(delay)}); err == nil {
 		s = detailed

@@ -21,16 +21,13 @@ func (h *Hub) hello(c *child, sequence uint64, m *pb.Hello) error {
 		return status.Error(codes.InvalidArgument, err.Error())
 	}
 	at := h.now()
-	identity := ""
-	if h.config.Authorize != nil {
-		var err error
-		if identity, err = h.config.Authorize(c.stream.Context(), m); err != nil {
-			return err
-		}
+	guest, err := h.admit(c, m)
+	if err != nil {
+		return err
 	}
 	h.mu.Lock()
 	defer h.unlock()
-	return h.join(c, m, identity, at)
+	return h.join(c, m, guest, at)
 }
 
 func checkHello(m *pb.Hello) error {
@@ -43,37 +40,54 @@ func checkHello(m *pb.Hello) error {
 	return named(m.Leaf, m.Node, m.Locality, m.Library, m.LibraryVersion)
 }
 
-func (h *Hub) join(c *child, m *pb.Hello, identity string, at int64) error {
+func (h *Hub) join(c *child, m *pb.Hello, guest Guest, at int64) error {
 	switch old := h.named[m.Leaf]; {
 	case c.left:
 		return status.Error(codes.Aborted, "the stream has ended")
 	case c.seen != 0:
 		return status.Error(codes.InvalidArgument, "a second hello")
-	case old != nil && old.identity != identity:
+	case old != nil && old.guest.Identity != guest.Identity:
 		return status.Errorf(codes.PermissionDenied, "leaf %q is connected under another identity", m.Leaf)
 	case old != nil:
 		old.end(status.Errorf(codes.Aborted, "a newer stream of %q took over", m.Leaf), false)
 		h.detach(old)
 	}
-	if err := h.door.name(c.host, identity); err != nil {
+	if err := h.door.name(c.host, guest.Identity); err != nil {
 		return err
 	}
-	c.name, c.node, c.locality, c.relay = m.Leaf, m.Node, m.Locality, m.Relay
-	if h.config.Node != "" && !m.Relay {
-		c.node = h.config.Node
-	}
-	c.identity, c.seen, c.seenAt = identity, 1, at
+	c.who = h.identify(m, guest)
+	c.seen, c.seenAt = 1, at
 	c.claims = claims(m.Held)
 	h.named[c.name] = c
 	if !c.relay {
 		h.learn(c, leafOf(c, m), h.now())
 	}
+	h.counts.Joined++
 	h.note(Joined, c, m.Library+" "+m.LibraryVersion)
-	close(c.joined)
+	now := h.now()
+	c.due = duties{beat: true, beaten: now, checked: now, until: h.lifetime(now)}
+	c.poke()
 	if m.Subscribe == nil {
 		return nil
 	}
 	return h.choose(c, m.Subscribe)
+}
+
+// identify says who a child is. On its node a relay's own word goes before what leaves say.
+func (h *Hub) identify(m *pb.Hello, g Guest) who {
+	node := m.Node
+	switch {
+	case m.Relay:
+	case h.config.Node != "":
+		node = h.config.Node
+	case g.Node != "":
+		node = g.Node
+	}
+	out := who{name: m.Leaf, node: node, locality: m.Locality, relay: m.Relay, guest: g}
+	if h.config.Authorize != nil {
+		out.hello = &pb.Hello{Leaf: m.Leaf, Node: m.Node, Locality: m.Locality, Labels: m.Labels, Relay: m.Relay}
+	}
+	return out
 }
 
 func claims(held []*pb.Held) map[claim]*pb.Held {
@@ -86,7 +100,7 @@ func claims(held []*pb.Held) map[claim]*pb.Held {
 
 func leafOf(c *child, m *pb.Hello) *pb.LeafState {
 	s := &pb.LeafState{
-		Leaf: c.name, Node: c.node, Identity: c.identity, Locality: c.locality,
+		Leaf: c.name, Node: c.node, Identity: c.guest.Identity, Locality: c.locality,
 		Library: m.Library, LibraryVersion: m.LibraryVersion, Incarnation: m.Incarnation,
 	}
 	for _, held := range m.Held {
@@ -109,12 +123,15 @@ func (h *Hub) choose(c *child, m *pb.Subscribe) error {
 	if c.views[m.View] == nil && len(c.views) >= maxViews {
 		return status.Errorf(codes.ResourceExhausted, "more than %d views", maxViews)
 	}
-	v := View{Selector: wire.Selector{All: m.All, Workloads: m.Workloads}, Identity: c.identity}
+	if m.FleetOnly && !(c.relay && c.guest.Replica) {
+		return status.Error(codes.PermissionDenied, "only a replica may have the fleet's state without a catalog")
+	}
+	v := View{Selector: wire.Selector{All: m.All, Workloads: m.Workloads}, Identity: c.guest.Identity, FleetOnly: m.FleetOnly}
 	if c.relay && m.Identity != "" {
 		v.Identity = m.Identity
 	}
-	if h.views[v.Key()] == nil && len(h.views) >= maxAllViews {
-		return later("more than %d views", maxAllViews)
+	if h.views[v.Key()] == nil && len(h.views) >= maxAllViews && !h.makeRoom() {
+		return later(someTime(), "more than %d views", maxAllViews)
 	}
 	h.subscribe(c, v, m.View)
 	return nil

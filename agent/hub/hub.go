@@ -3,6 +3,7 @@ package hub
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -18,18 +19,19 @@ type Config struct {
 	Source Source
 	Up     func(at int64, r *pb.Report) // takes what goes to the parent, or to the leader in this process, its ages as of at; must not block
 	Now    func() int64                 // µs, monotonic
+	Wall   func() int64                 // µs since 1970, to notice that the machine slept; nil: the system\'s
 
-	Node      string                                                                  // stamped on direct leaves' reports; empty: what the leaf's hello says
-	Authorize func(ctx context.Context, hello *pb.Hello) (identity string, err error) // a status error refuses; nil: all are welcome, nobody in particular
-	Observe   func(Event)                                                             // nil: nobody looks
-	Records   func(leaf string, r *pb.Records)                                        // takes over what a child recorded; must not block; nil: that is dropped
+	Node      string                                                    // stamped on direct leaves' reports; empty: what the leaf's hello says
+	Authorize func(ctx context.Context, hello *pb.Hello) (Guest, error) // asked at the hello and each 30 s; a status error refuses; nil: all are welcome, nobody in particular
+	Observe   func(Event)                                               // nil: nobody looks
+	Records   func(leaf string, r *pb.Records)                          // takes over what a child recorded; must not block; nil: that is dropped
 	Bounds    Bounds
 	Age       time.Duration // a stream is moved on after this ± 10 %; 0: DefaultAge; negative: never
 }
 
 const (
-	helloWithin = 5 * time.Second
-	stopWithin  = time.Second // for goodbyes to go out
+	helloWithin = 5 * time.Second // control-plane.md, who may do what
+	stopWithin  = time.Second     // for goodbyes to go out
 	sweepEach   = time.Second
 )
 
@@ -38,16 +40,31 @@ type Hub struct {
 	config Config
 	wake   chan struct{} // Run has something to do
 	wg     sync.WaitGroup
+	sent
 
-	mu       sync.Mutex
-	closing  bool
-	door     door
+	mu      sync.Mutex // guards what follows
+	closing bool
+	door    door
+	family
+	demand
+	roster roster
+	outbox outbox
+	notes
+}
+
+// sent counts what went out.
+type sent struct{ updates, bytes atomic.Uint64 }
+
+// family is the children, those that said hello by their names.
+type family struct {
 	children map[*child]bool
 	named    map[string]*child
+}
+
+// demand is the views that somebody has, or had until a minute ago.
+type demand struct {
 	views    map[string]*view
-	roster   roster
-	outbox   outbox
-	notes
+	unwanted []View // dropped before their time; the source has yet to hear
 }
 
 // notes are what Observe has yet to hear.
@@ -55,6 +72,9 @@ type notes struct {
 	events  []Event
 	refused tally // streams
 	dropped tally // reports and states of leaves
+	counts  Figures
+	asked   map[askedOf]*question
+	replies []reply
 }
 
 // tally counts what was turned away since that was last said.
@@ -67,9 +87,13 @@ func (t *tally) add(why error) { *t = tally{t.count + 1, status.Convert(why).Mes
 
 // New makes a hub that serves while Run runs.
 func New(c Config) *Hub {
+	if c.Wall == nil {
+		c.Wall = func() int64 { return time.Now().UnixMicro() }
+	}
 	return &Hub{
 		config: c, wake: make(chan struct{}, 1), door: newDoor(c.Bounds), roster: newRoster(),
-		children: map[*child]bool{}, named: map[string]*child{}, views: map[string]*view{},
+		family: family{map[*child]bool{}, map[string]*child{}}, demand: demand{views: map[string]*view{}},
+		notes: notes{asked: map[askedOf]*question{}},
 	}
 }
 
@@ -83,6 +107,18 @@ func (s server) Sync(stream stream) error { return s.hub.serve(stream) }
 
 // Register adds the sync service to a server.
 func (h *Hub) Register(s *grpc.Server) { pb.RegisterSyncServiceServer(s, server{hub: h}) }
+
+// refuse counts a stream that was turned away.
+func (h *Hub) refuse(why error) {
+	h.counts.Refused++
+	h.refused.add(why)
+}
+
+// drop counts a report, or a part of one, that is not passed up.
+func (h *Hub) drop(why error) {
+	h.counts.Dropped++
+	h.dropped.add(why)
+}
 
 func (h *Hub) now() int64 { return h.config.Now() }
 
@@ -98,11 +134,14 @@ func (h *Hub) note(k EventKind, c *child, detail string) {
 	h.events = append(h.events, Event{Kind: k, Child: c.name, Detail: detail})
 }
 
-// unlock gives the lock back and says what happened meanwhile.
+// unlock gives the lock back and says what happened meanwhile, and what was answered.
 func (h *Hub) unlock() {
-	events := h.events
-	h.events = nil
+	events, replies := h.events, h.replies
+	h.events, h.replies = nil, nil
 	h.mu.Unlock()
+	for _, r := range replies {
+		r.to(r.answer)
+	}
 	if h.config.Observe == nil {
 		return
 	}
@@ -120,15 +159,6 @@ func (h *Hub) serve(s stream) error {
 	}
 	defer h.leave(c)
 	h.wg.Go(func() { h.read(c) })
-	hello := time.NewTimer(helloWithin)
-	defer hello.Stop()
-	select {
-	case <-c.joined:
-		h.wg.Go(func() { h.write(c) })
-	case <-hello.C:
-		c.end(status.Errorf(codes.DeadlineExceeded, "no hello within %v", helloWithin), false)
-	case <-c.done:
-	}
 	<-c.done
 	return c.err
 }
@@ -145,9 +175,10 @@ func (h *Hub) enter(s stream) (*child, error) {
 	}
 	c := newChild(h.now(), s, hostOf(p.Addr), local(p.Addr))
 	if err := h.door.enter(h.now(), c.host); err != nil {
-		h.refused.add(err)
+		h.refuse(err)
 		return nil, err
 	}
+	c.write = func() { h.wg.Go(func() { h.write(c) }) }
 	h.children[c] = true
 	h.wg.Add(1)
 	return c, nil
@@ -163,7 +194,7 @@ func (h *Hub) leave(c *child) {
 	h.door.leave(c.host)
 	switch {
 	case c.seen == 0:
-		h.refused.add(c.err)
+		h.refuse(c.err)
 	case c.err == nil:
 		h.note(Left, c, "closed")
 	default:
@@ -177,8 +208,9 @@ func (h *Hub) detach(c *child) {
 		return
 	}
 	c.left = true
+	h.unanswered(c)
 	if c.seen > 0 {
-		h.door.unname(c.host, c.identity)
+		h.door.unname(c.host, c.guest.Identity)
 	}
 	for number := range c.views {
 		h.unsubscribe(c, number)
@@ -190,13 +222,6 @@ func (h *Hub) detach(c *child) {
 		h.outbox.touch(h.now(), true)
 		h.poke()
 	}
-}
-
-// dismiss tells a child to go elsewhere.
-func (h *Hub) dismiss(c *child, reason string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	c.dismiss(reason)
 }
 
 // Goodbye tells children to go elsewhere and ends their streams; new ones are refused.

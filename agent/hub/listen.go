@@ -9,14 +9,21 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"google.golang.org/grpc/credentials"
+
+	"github.com/pointsman/pointsman/clientlib/cert"
 )
 
-// Addresses are where children reach a hub's process. Nothing is encrypted, so nothing
-// beyond this host is served.
+// Addresses are where children reach a hub's process. Beyond this host nothing is served
+// without TLS.
 type Addresses struct {
-	Listen string      // loopback TCP, "127.0.0.1:0"; empty: none
-	Socket string      // path of a unix socket; empty: none
-	Mode   fs.FileMode // of the socket
+	Listen    string      // TCP, "127.0.0.1:0"; empty: none
+	Socket    string      // path of a unix socket; empty: none
+	Mode      fs.FileMode // of the socket
+	TLS       cert.Files  // of TCP; none: plain text, over loopback
+	Mutual    cert.Mutual // whether TLS wants to see certificates
+	TokenFile string      // who shows its token over loopback is this user; one that is missing is made; empty: nobody is
 }
 
 // Check returns every fault at once.
@@ -25,8 +32,13 @@ func (a Addresses) Check() error {
 	if a.Socket == "" && a.Listen == "" {
 		faults = append(faults, errors.New("socket, listen: one of them is needed to serve anybody"))
 	}
-	if a.Listen != "" {
+	switch {
+	case a.Listen == "":
+	case a.TLS.None():
 		faults = append(faults, checkLoopback(a.Listen))
+	default:
+		_, err := a.TLS.Server(a.Mutual)
+		faults = append(faults, checkAddress(a.Listen), err)
 	}
 	if a.Socket != "" && !filepath.IsAbs(a.Socket) {
 		faults = append(faults, fmt.Errorf("socket %q: not an absolute path", a.Socket))
@@ -34,15 +46,42 @@ func (a Addresses) Check() error {
 	return errors.Join(faults...)
 }
 
-func checkLoopback(address string) error {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
+func checkAddress(address string) error {
+	if _, _, err := net.SplitHostPort(address); err != nil {
 		return fmt.Errorf("listen %q: %w", address, err)
 	}
-	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return fmt.Errorf("listen %q: not a loopback address, and there is no TLS: other hosts come in by a tunnel", address)
+	return nil
+}
+
+func checkLoopback(address string) error {
+	if err := checkAddress(address); err != nil {
+		return err
+	}
+	if !cert.Here(address) {
+		return fmt.Errorf("listen %q: not a loopback address, and there is no TLS: give a certificate, its key and the CA of those who come in (-tls-cert, -tls-key, -tls-ca)", address)
 	}
 	return nil
+}
+
+// Credentials say who comes in: by TLS, or by the socket. It tells failed, which must not
+// block, of handshakes that failed.
+func (a Addresses) Credentials(failed func(from string, err error)) (credentials.TransportCredentials, error) {
+	if a.Listen == "" || a.TLS.None() {
+		return cert.Accept(nil, failed), nil
+	}
+	tls, err := a.TLS.Server(a.Mutual)
+	if err != nil {
+		return nil, err
+	}
+	return cert.Accept(tls, failed), nil
+}
+
+// Token is this user's, for those who come over loopback; empty: nobody does.
+func (a Addresses) Token() (string, error) {
+	if a.Listen == "" || a.TokenFile == "" {
+		return "", nil
+	}
+	return cert.OwnToken(a.TokenFile)
 }
 
 // Open listens, on the TCP address first.

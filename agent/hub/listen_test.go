@@ -7,6 +7,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/pointsman/pointsman/clientlib/cert"
+	"github.com/pointsman/pointsman/test/ca"
 )
 
 func TestLoopbackAddressesMayBeServed(t *testing.T) {
@@ -17,6 +20,41 @@ func TestLoopbackAddressesMayBeServed(t *testing.T) {
 		if err := checkLoopback(address); (err == nil) != good {
 			t.Errorf("%s: %v", address, err)
 		}
+	}
+}
+
+func TestBeyondThisHostNothingIsServedWithoutTLS(t *testing.T) {
+	authority := ca.New(t)
+	files := authority.Issue(t, "server", ca.Leaf{Name: "server"})
+	for name, c := range map[string]struct {
+		addresses Addresses
+		want      string // of the error; empty: none
+	}{
+		"loopback in plain text":        {Addresses{Listen: "127.0.0.1:0"}, ""},
+		"another address in plain text": {Addresses{Listen: "10.0.0.1:7400"}, "-tls-cert"},
+		"all addresses in plain text":   {Addresses{Listen: ":7400"}, "-tls-cert"},
+		"all addresses by TLS":          {Addresses{Listen: ":7400", TLS: files, Mutual: cert.Required}, ""},
+		"no port":                       {Addresses{Listen: "10.0.0.1", TLS: files}, "missing port"},
+		"a CA is no certificate":        {Addresses{Listen: ":7400", TLS: cert.Files{CA: files.CA}}, "needs a certificate"},
+		"certificates of nobody's CA":   {Addresses{Listen: ":7400", TLS: cert.Files{Cert: files.Cert, Key: files.Key}, Mutual: cert.Required}, "name the CA"},
+		"a missing file":                {Addresses{Listen: ":7400", TLS: cert.Files{Cert: "/none.pem", Key: files.Key}}, "/none.pem"},
+	} {
+		err := c.addresses.Check()
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestAUserOfAHostIsBoundedAsItsHost(t *testing.T) {
+	d := newDoor(Bounds{PerIdentity: 1})
+	for _, identity := range []string{"uid/1000", "uid/1000", "cn/a", "cn/b"} {
+		if err := d.name("unix", identity); err != nil {
+			t.Errorf("%s: %v", identity, err)
+		}
+	}
+	if err := d.name("unix", "cn/a"); err == nil {
+		t.Error("an identity has more streams than its bound")
 	}
 }
 

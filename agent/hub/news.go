@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"errors"
 	"fmt"
 
 	"google.golang.org/protobuf/proto"
@@ -40,6 +41,7 @@ func (h *Hub) nack(c *child, m *pb.Nack) {
 		return
 	}
 	c.mark(s.lane(m.Track))
+	h.counts.Nacks++
 	h.note(Nacked, c, cut(m.Reason))
 	h.amend(c, func(s *pb.LeafState) { s.Nack, s.Nacked = m.Reason, m.Version })
 }
@@ -73,18 +75,31 @@ func (h *Hub) report(c *child, m *pb.Report, at int64) {
 		}
 	}
 	for _, r := range m.Leaves {
-		if err := h.refuses(c, r); err != nil {
-			h.dropped.add(err)
-			continue
+		if err := h.take(c, r, at); err != nil {
+			h.drop(err)
 		}
-		h.stamp(c, r)
-		h.roster.speaks(c, r, at-r.AgeUs)
-		h.outbox.add(h.now(), at, r)
+	}
+	for _, n := range m.Nodes {
+		if err := h.see(c, n, at); err != nil {
+			h.drop(err)
+		}
 	}
 	h.poke()
 }
 
-// refuses says why a report of a leaf is not passed up.
+// take takes a leaf's report, or says why it is not passed up.
+func (h *Hub) take(c *child, r *pb.LeafReport, at int64) error {
+	if err := h.refuses(c, r); err != nil {
+		return err
+	}
+	h.stamp(c, r)
+	if !h.roster.speaks(c, r, at-r.AgeUs) {
+		return fmt.Errorf("report %d of %.64q came before, or is too old to tell", r.Sequence, r.Leaf)
+	}
+	h.outbox.add(h.now(), at, r)
+	return nil
+}
+
 func (h *Hub) refuses(c *child, r *pb.LeafReport) error {
 	switch size := proto.Size(r); {
 	case size > maxReport:
@@ -92,12 +107,49 @@ func (h *Hub) refuses(c *child, r *pb.LeafReport) error {
 	case c.relay && h.roster.direct(r.Leaf), !c.relay && r.Leaf != c.name:
 		return fmt.Errorf("%q reports for %.64q", c.name, r.Leaf)
 	}
-	return named(r.Leaf, r.Node, r.Locality)
+	return errors.Join(named(r.Leaf, r.Node, r.Locality), h.foreign(c, r.Leaf, r.Node))
+}
+
+// foreign says that a relay speaks for a node that is not its own, or for a leaf there.
+func (h *Hub) foreign(c *child, leaf, node string) error {
+	if !c.relay || c.guest.Node == "" {
+		return nil
+	}
+	if node != "" && node != c.guest.Node {
+		return fmt.Errorf("%q is of node %q and speaks for %.64q", c.name, c.guest.Node, node)
+	}
+	if l := h.roster.leaves[leaf]; l != nil && l.state.Node != c.guest.Node {
+		return fmt.Errorf("%q is of node %q and speaks for %q, a leaf of %q", c.name, c.guest.Node, leaf, l.state.Node)
+	}
+	return nil
+}
+
+// see takes what a node saw, or says why it is not passed up. Only relays see anything.
+func (h *Hub) see(c *child, n *pb.NodeReport, at int64) error {
+	if n.Node == "" {
+		n.Node = c.node
+	}
+	switch size := proto.Size(n); {
+	case !c.relay:
+		return fmt.Errorf("%q is no relay and reports for node %.64q", c.name, n.Node)
+	case size > maxReport:
+		return fmt.Errorf("%q reports %d bytes of its node, at most %d", c.name, size, maxReport)
+	}
+	if err := errors.Join(named(n.Node, n.Locality), h.foreign(c, "", n.Node)); err != nil {
+		return err
+	}
+	n.AgeUs = wire.Age(n.AgeUs)
+	if !h.roster.sees(n, at) {
+		return fmt.Errorf("report %d of node %q came before, or is too old to tell", n.Sequence, n.Node)
+	}
+	h.outbox.see(h.now(), at, n)
+	return nil
 }
 
 func (h *Hub) relayed(c *child, s *pb.LeafState, at int64) {
-	if err := named(s.Leaf, s.Node, s.Identity, s.Locality, s.Library, s.LibraryVersion); err != nil {
-		h.dropped.add(err)
+	err := named(s.Leaf, s.Node, s.Identity, s.Locality, s.Library, s.LibraryVersion, s.Via)
+	if err = errors.Join(err, h.foreign(c, s.Leaf, s.Node)); err != nil {
+		h.drop(err)
 		return
 	}
 	heard := at - wire.Age(s.AgeUs)
@@ -105,12 +157,18 @@ func (h *Hub) relayed(c *child, s *pb.LeafState, at int64) {
 	if s.Node == "" {
 		s.Node = c.node
 	}
+	if s.Via == "" {
+		s.Via = c.name
+	}
 	h.learn(c, s, heard)
 }
 
 // stamp says which node witnessed a report, the first relay's word, and how old it can be.
 func (h *Hub) stamp(c *child, r *pb.LeafReport) {
 	r.AgeUs = wire.Age(r.AgeUs)
+	for _, q := range r.Spent {
+		q.RemainingUs = wire.Age(q.RemainingUs)
+	}
 	if !c.relay || r.Node == "" {
 		r.Node = c.node
 	}
@@ -128,13 +186,14 @@ func (h *Hub) flush(now int64) (next int64) {
 	return next
 }
 
-func (h *Hub) drain(now int64) ([]*pb.LeafState, []*pb.LeafReport, int64) {
+func (h *Hub) drain(now int64) ([]*pb.LeafState, []waitingReport, int64) {
 	h.mu.Lock()
 	defer h.unlock()
-	if due := h.outbox.due(len(h.roster.leaves)); due > now {
+	if due := h.outbox.due(len(h.roster.leaves)); due > now && !h.closing {
 		return nil, nil, due
 	}
 	if h.outbox.lost > 0 {
+		h.counts.Dropped += uint64(h.outbox.lost)
 		h.events = append(h.events, Event{Kind: Dropped, Detail: fmt.Sprintf("%d reports: more than %d bytes waited", h.outbox.lost, maxOutbox)})
 	}
 	return h.roster.drain(now), h.outbox.drain(now), never

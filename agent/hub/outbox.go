@@ -18,10 +18,12 @@ const (
 	never       = int64(math.MaxInt64)
 )
 
+// waitingReport is what one leaf says, or one node.
 type waitingReport struct {
-	report *pb.LeafReport
-	at     int64 // the interval's end
-	size   int
+	leaf *pb.LeafReport
+	node *pb.NodeReport
+	at   int64 // what its ages are as of
+	size int
 }
 
 // outbox holds reports until they go up.
@@ -35,9 +37,20 @@ type outbox struct {
 	lost    int   // of those that waited, since then
 }
 
-// add takes a report whose age is as of at; the oldest make room: a gap, never a zero.
+// add takes a report whose ages are as of at.
 func (o *outbox) add(now, at int64, r *pb.LeafReport) {
-	w := waitingReport{r, at - r.AgeUs, proto.Size(r)}
+	o.put(waitingReport{leaf: r, at: at, size: proto.Size(r)})
+	o.touch(now, urgent(r))
+}
+
+// see takes what a node saw, its ages as of at.
+func (o *outbox) see(now, at int64, n *pb.NodeReport) {
+	o.put(waitingReport{node: n, at: at, size: proto.Size(n)})
+	o.touch(now, false)
+}
+
+// put keeps a report; the oldest make room: a gap, never a zero.
+func (o *outbox) put(w waitingReport) {
 	o.waiting = append(o.waiting, w)
 	o.bytes += w.size
 	for o.bytes > maxOutbox && len(o.waiting) > 1 {
@@ -45,7 +58,6 @@ func (o *outbox) add(now, at int64, r *pb.LeafReport) {
 		o.waiting = o.waiting[1:]
 		o.lost++
 	}
-	o.touch(now, urgent(r))
 }
 
 // touch says that something waits.
@@ -82,12 +94,11 @@ func (o *outbox) due(leaves int) int64 {
 	return max(o.routine, o.last+max(routineGap, int64(leaves)*routineGap/1000))
 }
 
-// drain takes what waits, with its age as of now, in order.
-func (o *outbox) drain(now int64) []*pb.LeafReport {
-	out := make([]*pb.LeafReport, 0, len(o.waiting))
-	for _, w := range o.waiting {
-		w.report.AgeUs = max(0, now-w.at)
-		out = append(out, w.report)
+// drain takes what waits, with its ages as of now, in order.
+func (o *outbox) drain(now int64) []waitingReport {
+	out := o.waiting
+	for _, w := range out {
+		w.older(max(0, now-w.at))
 	}
 	hurried := o.hurried
 	if o.urgent != 0 {
@@ -97,12 +108,24 @@ func (o *outbox) drain(now int64) []*pb.LeafReport {
 	return out
 }
 
+// older adds the time that a report has waited here (rule 9).
+func (w waitingReport) older(by int64) {
+	if w.node != nil {
+		w.node.AgeUs += by
+		return
+	}
+	w.leaf.AgeUs += by
+	for _, q := range w.leaf.Spent {
+		q.RemainingUs = max(0, q.RemainingUs-by)
+	}
+}
+
 // batches puts states and reports into messages of bounded size, states first.
-func batches(states []*pb.LeafState, reports []*pb.LeafReport) []*pb.Report {
+func batches(states []*pb.LeafState, reports []waitingReport) []*pb.Report {
 	var out []*pb.Report
 	room := 0
-	last := func(m proto.Message) *pb.Report {
-		size := proto.Size(m) + 8
+	last := func(size int) *pb.Report {
+		size += 8
 		if room < size {
 			out = append(out, &pb.Report{})
 			room = maxBatch
@@ -111,12 +134,16 @@ func batches(states []*pb.LeafState, reports []*pb.LeafReport) []*pb.Report {
 		return out[len(out)-1]
 	}
 	for _, s := range states {
-		b := last(s)
+		b := last(proto.Size(s))
 		b.States = append(b.States, s)
 	}
 	for _, r := range reports {
-		b := last(r)
-		b.Leaves = append(b.Leaves, r)
+		b := last(r.size + 16) // its ages may have grown
+		if r.node != nil {
+			b.Nodes = append(b.Nodes, r.node)
+			continue
+		}
+		b.Leaves = append(b.Leaves, r.leaf)
 	}
 	return out
 }

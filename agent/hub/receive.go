@@ -33,6 +33,9 @@ func (h *Hub) receive(c *child, req *pb.SyncRequest) error {
 	if hello := req.GetHello(); hello != nil {
 		return h.hello(c, req.Sequence, hello)
 	}
+	if report := req.GetReport(); report != nil {
+		h.screen(c, report)
+	}
 	if err := h.obey(c, req); err != nil {
 		return err
 	}
@@ -56,6 +59,8 @@ func (h *Hub) obey(c *child, req *pb.SyncRequest) error {
 		h.ack(c, m.Ack)
 	case *pb.SyncRequest_Nack:
 		h.nack(c, m.Nack)
+	case *pb.SyncRequest_Answer:
+		h.answered(c, m.Answer)
 	case *pb.SyncRequest_Report:
 		h.report(c, m.Report, c.dates.Of(h.now(), req.Seen, req.HeldUs))
 	}

@@ -12,6 +12,7 @@ import (
 
 const (
 	maxLeaves = 100_000
+	maxNodes  = 20_000                              // that report of themselves
 	keepLost  = int64(time.Hour / time.Microsecond) // leaves known in the last hour: control-plane.md, leases
 )
 
@@ -20,6 +21,13 @@ type leaf struct {
 	state *pb.LeafState // replaced, never changed; without an age
 	via   *child        // who speaks for it; nil: its way here was lost, and it may live
 	heard int64
+	once  once // its reports
+}
+
+// watcher is a node that reports of itself.
+type watcher struct {
+	heard int64
+	once  once
 }
 
 // heardAt is when the leaf was heard: a direct one with each message of its stream.
@@ -34,10 +42,11 @@ func (l *leaf) heardAt() int64 {
 type roster struct {
 	leaves map[string]*leaf
 	news   map[string]bool
+	nodes  map[string]*watcher
 }
 
 func newRoster() roster {
-	return roster{leaves: map[string]*leaf{}, news: map[string]bool{}}
+	return roster{leaves: map[string]*leaf{}, news: map[string]bool{}, nodes: map[string]*watcher{}}
 }
 
 // direct says whether a leaf is connected here itself: then no relay speaks for it.
@@ -73,16 +82,38 @@ func (r *roster) set(via *child, s *pb.LeafState, heard int64) bool {
 	return true
 }
 
-// speaks notes that via reported for a leaf, whether or not it told its state before.
-func (r *roster) speaks(via *child, p *pb.LeafReport, heard int64) {
+// speaks notes that via reported for a leaf, whether or not it told its state before. False:
+// the report may have been counted before.
+func (r *roster) speaks(via *child, p *pb.LeafReport, heard int64) bool {
 	l := r.leaves[p.Leaf]
 	if l == nil {
-		r.set(via, &pb.LeafState{Leaf: p.Leaf, Node: p.Node, Locality: p.Locality, Incarnation: p.Incarnation}, heard)
-		return
+		s := &pb.LeafState{Leaf: p.Leaf, Node: p.Node, Locality: p.Locality, Incarnation: p.Incarnation, Via: via.name}
+		if r.set(via, s, heard); r.leaves[p.Leaf] == nil {
+			return false
+		}
+		l = r.leaves[p.Leaf]
+	}
+	if !l.once.take(p.Incarnation, p.Sequence) {
+		return false
 	}
 	if p.Incarnation >= l.state.Incarnation && !l.state.Gone {
 		l.via, l.heard = via, heard
 	}
+	return true
+}
+
+// sees notes what a node reports. False: it may have been counted before.
+func (r *roster) sees(n *pb.NodeReport, at int64) bool {
+	w := r.nodes[n.Node]
+	switch {
+	case w == nil && len(r.nodes) >= maxNodes:
+		return false
+	case w == nil:
+		w = &watcher{}
+		r.nodes[n.Node] = w
+	}
+	w.heard = max(w.heard, at)
+	return w.once.take(n.Incarnation, n.Sequence)
 }
 
 // lost takes the end of a child; true: a leaf is gone, which is news. A direct one is if
@@ -145,9 +176,10 @@ func (r *roster) resend() {
 	}
 }
 
-// forget drops the leaves that nobody has spoken for in an hour.
+// forget drops the leaves that nobody has spoken for in an hour, and the nodes.
 func (r *roster) forget(now int64) {
 	maps.DeleteFunc(r.leaves, func(name string, l *leaf) bool {
 		return l.via == nil && !r.news[name] && now-l.heard > keepLost
 	})
+	maps.DeleteFunc(r.nodes, func(_ string, w *watcher) bool { return now-w.heard > keepLost })
 }

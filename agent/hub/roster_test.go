@@ -9,9 +9,11 @@ import (
 	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
 )
 
+func relayNamed(name string) *child { return &child{who: who{name: name, relay: true}} }
+
 func TestRoster(t *testing.T) {
-	direct := &child{name: "l", seenAt: 70}
-	a, b := &child{name: "agent a", relay: true}, &child{name: "agent b", relay: true}
+	direct := &child{who: who{name: "l"}, seenAt: 70}
+	a, b := relayNamed("agent a"), relayNamed("agent b")
 	state := func(incarnation uint64, gone bool) *pb.LeafState {
 		return &pb.LeafState{Leaf: "l", Incarnation: incarnation, Gone: gone}
 	}
@@ -38,7 +40,7 @@ func TestRoster(t *testing.T) {
 		{"an older process has no say", func(r *roster) { r.set(a, state(2, false), 80); r.drain(85); r.set(b, state(1, false), 90) }, nil, a},
 		{"a report alone makes a leaf known", func(r *roster) {
 			r.speaks(b, &pb.LeafReport{Leaf: "l", Incarnation: 1}, 95)
-		}, aged(state(1, false), 5), b},
+		}, aged(&pb.LeafState{Leaf: "l", Incarnation: 1, Via: "agent b"}, 5), b},
 		{"a report shows the new way to a leaf", func(r *roster) {
 			r.set(a, state(1, false), 80)
 			r.drain(85)
@@ -64,7 +66,7 @@ func TestRoster(t *testing.T) {
 }
 
 func TestTheGoneAreForgottenWhenToldAndTheLostAfterAnHour(t *testing.T) {
-	a := &child{name: "agent", relay: true}
+	a := relayNamed("agent")
 	r := newRoster()
 	r.set(a, &pb.LeafState{Leaf: "gone"}, 10)
 	r.set(a, &pb.LeafState{Leaf: "gone", Gone: true}, 10)

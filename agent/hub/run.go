@@ -14,6 +14,7 @@ import (
 // Run serves until ctx ends, tells children to go elsewhere, and waits for all it started.
 func (h *Hub) Run(ctx context.Context) error {
 	swept := h.now()
+	clocks := wire.Clocks{Wall: h.config.Wall(), Mono: swept}
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -25,22 +26,24 @@ func (h *Hub) Run(ctx context.Context) error {
 		case <-timer.C:
 		}
 		now := h.now()
+		h.slept(clocks.Jump(h.config.Wall(), now))
 		h.ask(now)
 		if now-swept >= us(sweepEach) {
 			swept = now
 			h.sweep(now)
 		}
-		next := min(h.settle(now), h.flush(now), swept+us(sweepEach))
+		next := min(h.settle(now), h.flush(now), h.expire(now), swept+us(sweepEach))
 		timer.Reset(time.Duration(next-now) * time.Microsecond)
 	}
 }
 
-// stop says goodbye, waits a little, and ends what is left.
+// stop says goodbye, waits a little, ends what is left, and passes up what they said last.
 func (h *Hub) stop() {
 	h.Goodbye("stopping")
 	late := time.AfterFunc(stopWithin, h.endAll)
 	defer late.Stop()
 	h.wg.Wait()
+	h.flush(h.now())
 }
 
 func (h *Hub) endAll() {
@@ -57,10 +60,9 @@ func (h *Hub) sweep(now int64) {
 	h.mu.Lock()
 	defer h.unlock()
 	for c := range h.children {
-		if c.seen == 0 {
-			continue // hello has its own time
-		}
+		c.remind(now)
 		if err := c.late(now); err != nil {
+			h.counts.Stuck++
 			c.end(err, false)
 		}
 	}
@@ -89,7 +91,7 @@ func (h *Hub) offer(v View, s *wire.State, urgent bool) {
 	defer h.mu.Unlock()
 	view := h.views[v.Key()]
 	if view == nil || view.track(s.Track()) == nil {
-		return // dropped meanwhile
+		return // dropped meanwhile, or nobody's business
 	}
 	view.track(s.Track()).offer(h.now(), s, urgent)
 	h.poke()

@@ -14,35 +14,33 @@ const (
 	DefaultAge = 30 * time.Minute
 )
 
-// write sends to a child what it lacks, until the stream ends. A first heartbeat tells it
-// that it is welcome, whether or not there is anything to send.
+// write sends to a child what it lacks, until there is nothing more or the stream ends.
 func (h *Hub) write(c *child) {
-	beat := time.NewTicker(heartbeat)
-	defer beat.Stop()
-	aged := time.NewTimer(h.lifetime())
-	defer aged.Stop()
-	for alive := h.beat(c); alive && h.catchUp(c); {
-		select {
-		case <-c.done:
+	for {
+		l := h.load(c)
+		if l.check && !h.readmit(c) {
 			return
-		case <-c.wake:
-		case <-beat.C:
-			alive = h.beat(c)
-		case <-aged.C:
-			h.dismiss(c, "the stream is old")
+		}
+		m := l.message(h)
+		if m.GetMessage() == nil {
+			if l.check {
+				continue
+			}
+			return
+		}
+		if !h.send(c, m) {
+			return
+		}
+		if m.GetGoodbye() != nil {
+			c.end(nil, false)
+			return
 		}
 	}
 }
 
-// beat says how stale the origins are; false: the stream is over.
-func (h *Hub) beat(c *child) bool {
-	h.mu.Lock()
-	m := c.answer(h.now())
-	h.mu.Unlock()
-	m.Message = &pb.SyncResponse_Heartbeat{Heartbeat: &pb.Heartbeat{
-		Heads: h.config.Source.HeadAges(), KeepsRecords: h.config.Records != nil,
-	}}
-	return h.send(c, m)
+// heartbeat says how stale the origins are.
+func (h *Hub) heartbeat() *pb.Heartbeat {
+	return &pb.Heartbeat{Heads: h.config.Source.HeadAges(), KeepsRecords: h.config.Records != nil}
 }
 
 // answer begins a message with what was seen until now, by which the child dates it. The
@@ -51,55 +49,77 @@ func (c *child) answer(now int64) *pb.SyncResponse {
 	return &pb.SyncResponse{Seen: c.seen, HeldUs: max(0, now-c.seenAt)}
 }
 
-func (h *Hub) lifetime() time.Duration {
+// lifetime is until when a stream that begins now is not old.
+func (h *Hub) lifetime(now int64) int64 {
 	age := h.config.Age
 	switch {
 	case age < 0:
-		return 1 << 62
+		return never
 	case age == 0:
 		age = DefaultAge
 	}
-	return age - age/10 + rand.N(age/5+1)
+	return now + us(age-age/10+rand.N(age/5+1))
 }
 
-// catchUp sends all there is to send now; false: the stream is over.
-func (h *Hub) catchUp(c *child) bool {
-	for {
-		m := h.load(c).message(h)
-		if m.GetMessage() == nil {
-			return true
-		}
-		if !h.send(c, m) {
-			return false
-		}
-		if m.GetGoodbye() != nil {
-			c.end(nil, false)
-			return false
-		}
+// remind has a child be sent what is due with time.
+func (c *child) remind(now int64) {
+	if c.seen == 0 {
+		return
+	}
+	if now-c.due.beaten >= us(heartbeat-sweepEach/2) { // one is looked for each second
+		c.due.beat, c.due.beaten = true, now
+		c.poke()
+	}
+	if c.hello != nil && now-c.due.checked >= us(recheck-sweepEach/2) {
+		c.due.check, c.due.checked = true, now
+		c.poke()
+	}
+	if now >= c.due.until && c.goodbye == "" {
+		c.dismiss("the stream is old")
 	}
 }
 
 // load is what goes into one message.
 type load struct {
 	answer  *pb.SyncResponse
+	check   bool // ask first whether it may still be here
+	beat    bool
 	goodbye string
 	grant   *pb.Grant
+	asks    *pb.Question
 	delta   *delta
 	sub     *subscription
 }
 
+// load takes what is next. When there is nothing, this was the last that the writer did.
 func (h *Hub) load(c *child) load {
 	h.mu.Lock()
 	defer h.unlock()
 	now := h.now()
-	l := h.next(c, now)
+	var l load
+	if !c.left {
+		l = h.next(c, now)
+	}
 	l.answer = c.answer(now)
+	c.writing = !l.empty()
 	return l
 }
 
-// next takes a goodbye, else grants, which run out, else states.
+func (l *load) empty() bool {
+	return !l.check && !l.beat && l.goodbye == "" && l.grant == nil && l.asks == nil && l.delta == nil
+}
+
+// next takes what came with time, then a goodbye, else grants and questions, which run out,
+// else states.
 func (h *Hub) next(c *child, now int64) load {
-	if c.goodbye != "" {
+	switch {
+	case c.due.check:
+		c.due.check = false
+		return load{check: true}
+	case c.due.beat:
+		c.due.beat = false
+		return load{beat: true}
+	case c.goodbye != "":
 		return load{goodbye: c.goodbye}
 	}
 	for len(c.grants) > 0 {
@@ -109,6 +129,17 @@ func (h *Hub) next(c *child, now int64) load {
 			return load{grant: g}
 		}
 	}
+	for len(c.questions) > 0 {
+		w := c.questions[0]
+		c.questions = c.questions[1:]
+		if q := w.left(now); q != nil {
+			return load{asks: q}
+		}
+	}
+	return h.nextState(c, now)
+}
+
+func (h *Hub) nextState(c *child, now int64) load {
 	for len(c.dirty) > 0 {
 		l := c.clean()
 		if c.views[l.sub.number] != l.sub {
@@ -127,18 +158,23 @@ func (h *Hub) next(c *child, now int64) load {
 }
 
 // message is the answer with the load; without one it says nothing.
-func (l load) message(h *Hub) *pb.SyncResponse {
+func (l load) message(h *Hub) message {
 	switch {
+	case l.beat:
+		l.answer.Message = &pb.SyncResponse_Heartbeat{Heartbeat: h.heartbeat()}
 	case l.goodbye != "":
 		l.answer.Message = &pb.SyncResponse_Goodbye{Goodbye: &pb.Goodbye{Reason: l.goodbye, AfterUs: us(comeBack)}}
 	case l.grant != nil:
 		l.answer.Message = &pb.SyncResponse_Grant{Grant: l.grant}
+	case l.asks != nil:
+		l.answer.Message = &pb.SyncResponse_Question{Question: l.asks}
 	case l.delta != nil:
 		u := l.delta.update(h.now(), l.sub.view.View, l.sub.number)
 		u.HeadGeneration = h.head(u.Track)
 		l.answer.Message = &pb.SyncResponse_Update{Update: u}
+		return message{l.answer, l.delta}
 	}
-	return l.answer
+	return message{SyncResponse: l.answer}
 }
 
 // head is the generation of the newest catalog that the source knows of.
@@ -152,11 +188,15 @@ func (h *Hub) head(t pb.Track) uint64 {
 }
 
 // send sends; false: the stream is over.
-func (h *Hub) send(c *child, m *pb.SyncResponse) bool {
+func (h *Hub) send(c *child, m message) bool {
 	m.Sequence = c.dates.Sent(h.now())
-	if err := c.stream.Send(m); err != nil {
+	if err := c.stream.SendMsg(&m); err != nil {
 		c.end(err, c.local)
 		return false
+	}
+	if m.delta != nil {
+		h.updates.Add(1)
+		h.bytes.Add(uint64(m.delta.bytes))
 	}
 	return true
 }

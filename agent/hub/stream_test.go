@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -111,11 +112,11 @@ func TestTurnedAwayStreamsLeaveNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := serve(t, func(c *Config) {
 			c.Bounds.PerHost = 2
-			c.Authorize = func(_ context.Context, m *pb.Hello) (string, error) {
+			c.Authorize = func(_ context.Context, m *pb.Hello) (Guest, error) {
 				if m.Leaf == "stranger" {
-					return "", status.Error(codes.Unauthenticated, "who?")
+					return Guest{}, status.Error(codes.Unauthenticated, "who?")
 				}
-				return m.Leaf + "'s identity", nil
+				return Guest{Identity: m.Leaf + "'s identity"}, nil
 			}
 		})
 		defer w.stop()
@@ -201,6 +202,79 @@ func TestRule12AnOldStreamIsMovedOn(t *testing.T) {
 		time.Sleep(17 * time.Second)
 		if got := v.heard(); got[len(got)-1].GetGoodbye() == nil {
 			t.Errorf("heard %v", got)
+		}
+	})
+}
+
+// What children said last is not lost with an agent that is stopped: who has gone is told.
+func TestAHubThatStopsPassesUpWhatItHas(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := serve(t, nil, catalogAt(1, rows{"e": "1"}))
+		v := w.visit(helloOf("l"))
+		time.Sleep(2 * time.Second)
+		w.passed()
+		v.report(&pb.Report{Leaves: []*pb.LeafReport{calm("l", 1)}})
+		v.leave()
+		w.stop()
+		up := w.passed()
+		if len(up.States) != 1 || !up.States[0].Gone || len(up.Leaves) != 1 {
+			t.Errorf("passed up %v", up)
+		}
+	})
+}
+
+// Rule 9: after a suspend nothing that comes up an old stream can be dated.
+func TestRule9ASuspendEndsTheStreamsAndAgesWhatWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var ahead atomic.Int64
+		w := serve(t, func(c *Config) {
+			c.Wall = func() int64 { return time.Now().UnixMicro() + ahead.Load() }
+		}, catalogAt(1, rows{"e": "1"}))
+		defer w.stop()
+		v := w.visit(helloOf("l"))
+		defer v.leave()
+		time.Sleep(1900 * time.Millisecond)
+		w.passed()
+		v.report(&pb.Report{Leaves: []*pb.LeafReport{calm("l", 1)}}) // waits for a second
+		ahead.Store(60e6)
+		time.Sleep(200 * time.Millisecond)
+		if got := status.Code(v.ended()); got != codes.Unavailable {
+			t.Errorf("ended with %v", got)
+		}
+		time.Sleep(2 * time.Second)
+		up := w.passed()
+		if len(up.Leaves) != 1 || up.Leaves[0].AgeUs < 60e6 {
+			t.Errorf("passed up %v", up.Leaves)
+		}
+		for _, s := range up.States {
+			if s.Gone {
+				t.Errorf("%q was called gone", s.Leaf)
+			}
+		}
+		back := w.visit(helloOf("l"))
+		defer back.leave()
+		time.Sleep(5 * time.Second)
+		if len(w.hub.children) != 1 {
+			t.Error("the new stream was ended too")
+		}
+	})
+}
+
+// Rule 7: one that refuses all it is sent holds up nobody, and is sent each state once.
+func TestRule7OneThatRefusesEverythingHarmsNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := serve(t, nil, catalogAt(1, rows{"a": "1"}))
+		defer w.stop()
+		bad, good := w.visit(helloOf("bad")), w.visit(helloOf("good"))
+		defer bad.leave()
+		defer good.leave()
+		for g := uint64(2); g < 12; g++ {
+			bad.refuse(bad.update(), "no")
+			good.took(good.update())
+			w.hub.PublishUrgent(everything, catalogAt(g, rows{"a": fmt.Sprint(g)}))
+		}
+		if u := good.update(); u.Version.Generation != 11 || len(u.Upserts) != 1 {
+			t.Errorf("the good one was sent %v", u)
 		}
 	})
 }

@@ -103,7 +103,7 @@ func (t *track) install(s *wire.State, changes []change) bool {
 			t.log = append(t.log, change{key: k, at: s.Version(), dated: true})
 		}
 		t.anew = nil
-		t.trim(2*s.Len() + 1024)
+		t.trim(2*s.Len() + 128)
 	}
 	t.state, t.cache = s, [2]*delta{}
 	return true

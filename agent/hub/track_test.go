@@ -165,7 +165,7 @@ func TestTheLogIsBounded(t *testing.T) {
 	for g := uint64(2); g < 10_000; g++ {
 		tr.put(catalogAt(g, rows{"a": fmt.Sprint(g)}))
 	}
-	if len(tr.log) > 1026 {
+	if len(tr.log) > 130 {
 		t.Errorf("%d changes kept for one row", len(tr.log))
 	}
 	if got := said(tr.delta(pointOf(catalogAt(2, rows{"a": "2"})))); got[0] != "whole" {

@@ -14,13 +14,18 @@ import (
 	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
 )
 
+// relayOf is the hello of an agent that wants all.
+func relayOf(node string) *pb.Hello {
+	return &pb.Hello{Leaf: node, Node: node, Relay: true, Subscribe: &pb.Subscribe{View: 1, All: true}}
+}
+
 func TestReportsAreStampedAndPassedUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := serve(t, nil)
+		w := serve(t, nil, catalogAt(1, rows{"e": "1"}))
 		defer w.stop()
 		v := w.visit(helloOf("l"))
 		defer v.leave()
-		relay := w.visit(&pb.Hello{Leaf: "other node", Node: "other node", Relay: true})
+		relay := w.visit(relayOf("other node"))
 		defer relay.leave()
 		time.Sleep(2 * time.Second)
 		w.passed()
@@ -36,7 +41,7 @@ func TestReportsAreStampedAndPassedUp(t *testing.T) {
 				{Leaf: "l", Node: "node", Sequence: 5, Rows: calm("l", 5).Rows},
 				{Leaf: "far", Node: "its node", Incarnation: 3, Sequence: 8, AgeUs: 1000, Votes: []*pb.Vote{{Endpoint: "e"}}},
 			},
-			States: []*pb.LeafState{{Leaf: "far", Node: "its node", Incarnation: 3}},
+			States: []*pb.LeafState{{Leaf: "far", Node: "its node", Incarnation: 3, Via: "other node"}},
 		}
 		ages := protocmp.IgnoreFields(&pb.LeafState{}, "age_us")
 		report := protocmp.IgnoreFields(&pb.LeafReport{}, "age_us")

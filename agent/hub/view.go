@@ -11,13 +11,18 @@ import (
 // View is what one identity may see and wants to see of the catalog. Children with equal
 // views share one.
 type View struct {
-	Selector wire.Selector
-	Identity string // on whose behalf; empty: nobody's in particular
+	Selector  wire.Selector
+	Identity  string // on whose behalf; empty: nobody's in particular
+	FleetOnly bool   // a relay's that has its catalog from elsewhere
 }
 
 // Key is the same for equal views, and for no others.
 func (v View) Key() string {
-	return strconv.Quote(v.Identity) + " " + v.Selector.Key()
+	key := strconv.Quote(v.Identity) + " " + v.Selector.Key()
+	if v.FleetOnly {
+		return "fleet " + key // an identity begins with a quote
+	}
+	return key
 }
 
 // Source says what there is to serve. Subscribe and Unsubscribe come from one goroutine,
@@ -34,18 +39,19 @@ const keepView = int64(time.Minute / time.Microsecond)
 // view is a view with its two tracks.
 type view struct {
 	View
-	tracks [2]*track // catalog, fleet
+	tracks []*track // catalog, unless it is for the fleet's only, and fleet
 	subs   map[*subscription]bool
 	idle   int64 // since when it has no child; 0: it has
 	asked  bool  // the source knows
 }
 
 func newView(v View) *view {
-	return &view{
-		View:   v,
-		tracks: [2]*track{newTrack(pb.Track_TRACK_CATALOG, catalogPace), newTrack(pb.Track_TRACK_FLEET, fleetPace)},
-		subs:   map[*subscription]bool{},
+	out := &view{View: v, subs: map[*subscription]bool{}}
+	if !v.FleetOnly {
+		out.tracks = append(out.tracks, newTrack(pb.Track_TRACK_CATALOG, catalogPace))
 	}
+	out.tracks = append(out.tracks, newTrack(pb.Track_TRACK_FLEET, fleetPace))
+	return out
 }
 
 func (v *view) track(kind pb.Track) *track {
@@ -69,6 +75,7 @@ func (v *view) mark(t *track) {
 func (h *Hub) subscribe(c *child, v View, number uint32) {
 	h.unsubscribe(c, number)
 	s := &subscription{child: c, view: h.view(v), number: number}
+	s.lanes = make([]lane, len(s.view.tracks))
 	for i, t := range s.view.tracks {
 		s.lanes[i].sub, s.lanes[i].track = s, t
 		s.lanes[i].claim(c.claims[claim{t.kind, number}])
@@ -104,17 +111,35 @@ func (h *Hub) unsubscribe(c *child, number uint32) {
 // ask tells the source which views are wanted and which no more. Run alone calls it.
 func (h *Hub) ask(now int64) {
 	wanted, unwanted := h.turnover(now)
-	for _, v := range wanted {
-		h.config.Source.Subscribe(v)
-	}
 	for _, v := range unwanted {
 		h.config.Source.Unsubscribe(v)
 	}
+	for _, v := range wanted { // after that: one may have gone and come back
+		h.config.Source.Subscribe(v)
+	}
+}
+
+// makeRoom drops a view that nobody has any more before its minute is over: a child that
+// changes its mind all the time keeps nobody else out.
+func (h *Hub) makeRoom() bool {
+	for key, v := range h.views {
+		if v.idle == 0 {
+			continue
+		}
+		delete(h.views, key)
+		if v.asked {
+			h.unwanted = append(h.unwanted, v.View)
+			h.poke()
+		}
+		return true
+	}
+	return false
 }
 
 func (h *Hub) turnover(now int64) (wanted, unwanted []View) {
 	h.mu.Lock()
 	defer h.unlock()
+	unwanted, h.unwanted = h.unwanted, nil
 	for key, v := range h.views {
 		switch {
 		case !v.asked:

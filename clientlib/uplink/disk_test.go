@@ -79,8 +79,8 @@ func TestSavedStatesBelongToWhatWasWanted(t *testing.T) {
 	a, b := wire.Selector{Workloads: []string{"a"}}, wire.Selector{Workloads: []string{"b"}}
 	synctest.Test(t, func(t *testing.T) {
 		r := made(t, 1, agent)
-		r.link.Subscribe(1, a, "alice")
-		r.link.Subscribe(2, b, "bob")
+		r.link.Subscribe(1, Want{Selector: a, Identity: "alice"})
+		r.link.Subscribe(2, Want{Selector: b, Identity: "bob"})
 		r.run(t)
 		c, _ := r.joined(t)
 		c.next(t) // subscribes to the second
@@ -93,9 +93,9 @@ func TestSavedStatesBelongToWhatWasWanted(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.run(t)
-		r.link.Subscribe(1, b, "bob") // numbers change over a restart
+		r.link.Subscribe(1, Want{Selector: b, Identity: "bob"}) // numbers change over a restart
 		synctest.Wait()
-		r.link.Subscribe(2, a, "mallory")
+		r.link.Subscribe(2, Want{Selector: a, Identity: "mallory"})
 		synctest.Wait()
 		if len(r.applied) != 1 || r.applied[0].view != 1 {
 			t.Fatalf("applied %+v, want bob's alone", r.applied)

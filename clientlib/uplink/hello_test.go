@@ -44,8 +44,8 @@ func TestRule4HelloSaysWhatIsHeld(t *testing.T) {
 func TestRule4ViewsShareAStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := made(t, 1, func(c *Config) { c.Hello = &pb.Hello{Leaf: "agent", Relay: true} })
-		r.link.Subscribe(2, wire.Selector{Workloads: []string{"b"}}, "bob")
-		r.link.Subscribe(1, wire.Selector{Workloads: []string{"a"}}, "alice")
+		r.link.Subscribe(2, Want{Selector: wire.Selector{Workloads: []string{"b"}}, Identity: "bob"})
+		r.link.Subscribe(1, Want{Selector: wire.Selector{Workloads: []string{"a"}}, Identity: "alice"})
 		r.run(t)
 		c, hello := r.joined(t)
 		expect := func(got, want *pb.Subscribe) {
@@ -59,13 +59,13 @@ func TestRule4ViewsShareAStream(t *testing.T) {
 
 		c.applied(t, 1, catalog(1, "a"))
 		c.applied(t, 2, catalog(1, "b"))
-		r.link.Subscribe(3, wire.Selector{All: true}, "carol")
+		r.link.Subscribe(3, Want{Selector: wire.Selector{All: true}, Identity: "carol"})
 		expect(c.next(t).GetSubscribe(), &pb.Subscribe{View: 3, All: true, Identity: "carol"})
-		r.link.Subscribe(1, wire.Selector{Workloads: []string{"a", "b"}}, "alice")
+		r.link.Subscribe(1, Want{Selector: wire.Selector{Workloads: []string{"a", "b"}}, Identity: "alice"})
 		expect(c.next(t).GetSubscribe(), &pb.Subscribe{View: 1, Workloads: []string{"a", "b"}, Identity: "alice"})
 		r.link.Unsubscribe(2)
 		expect(c.next(t).GetSubscribe(), &pb.Subscribe{View: 2, Drop: true})
-		r.link.Subscribe(3, wire.Selector{All: true}, "carol") // as it is
+		r.link.Subscribe(3, Want{Selector: wire.Selector{All: true}, Identity: "carol"}) // as it is
 		c.quiet(t, 5*time.Second)
 
 		c.update(t, wire.Whole(0, 2, catalog(2, "b"))) // it crossed the drop
@@ -75,7 +75,7 @@ func TestRule4ViewsShareAStream(t *testing.T) {
 		if len(held) != 1 || held[0].View != 1 {
 			t.Errorf("held %v, want view 1 as it was until better comes", held)
 		}
-		r.link.Subscribe(1, wire.Selector{Workloads: []string{"a"}}, "bob")
+		r.link.Subscribe(1, Want{Selector: wire.Selector{Workloads: []string{"a"}}, Identity: "bob"})
 		c.next(t)
 		c.heartbeat(t)
 		if held := c.next(t).GetAck().Held; len(held) != 0 {
@@ -89,7 +89,7 @@ func TestAWantThatComesBackIsNoNews(t *testing.T) {
 		r := started(t, 1)
 		c, _ := r.joined(t)
 		r.link.Unsubscribe(1)
-		r.link.Subscribe(1, wire.Selector{All: true}, "")
+		r.link.Subscribe(1, Want{Selector: wire.Selector{All: true}, Identity: ""})
 		c.quiet(t, 5*time.Second)
 	})
 }

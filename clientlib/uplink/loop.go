@@ -8,8 +8,10 @@ import (
 	"sync"
 	"time"
 
+	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/pointsman/pointsman/clientlib/wire"
 	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
 )
 
@@ -26,7 +28,7 @@ var (
 
 // loop keeps one stream after another until ctx ends.
 func (l *Link) loop(ctx context.Context) {
-	l.clocks = clocks{l.wall(), l.cfg.Now()}
+	l.clocks = wire.Clocks{Wall: l.wall(), Mono: l.cfg.Now()}
 	for ctx.Err() == nil {
 		parent := l.cfg.Parents[l.next%len(l.cfg.Parents)]
 		l.next++
@@ -48,7 +50,7 @@ func (l *Link) session(ctx context.Context, parent string) (time.Duration, error
 	s.out.records = &l.records
 	l.out.Store(s.out)
 	var wg sync.WaitGroup
-	wg.Go(func() { s.run(carrying, l.cfg.Dial) })
+	wg.Go(func() { s.run(carrying, func() (*grpc.ClientConn, error) { return dial(parent, l.by, l.cfg.Dial) }) })
 	patience := time.NewTimer(silence)
 	err := l.turn(ctx, s, patience)
 	patience.Stop()
@@ -117,6 +119,8 @@ func (l *Link) receive(s *stream, m *pb.SyncResponse, timer *time.Timer) error {
 		return l.update(s.out, dated, what.Update)
 	case *pb.SyncResponse_Grant:
 		l.grant(dated, what.Grant)
+	case *pb.SyncResponse_Question:
+		l.ask(s.out, what.Question)
 	case *pb.SyncResponse_Heartbeat:
 		timer.Reset(silence)
 		l.heard(dated, what.Heartbeat.GetHeads())

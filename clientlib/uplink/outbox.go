@@ -126,8 +126,14 @@ func (o *outbox) recorded() *pb.SyncRequest {
 func older(r *pb.Report, by int64) {
 	for _, leaf := range r.Leaves {
 		leaf.AgeUs += by
+		for _, q := range leaf.Spent {
+			q.RemainingUs = max(0, q.RemainingUs-by)
+		}
 	}
 	for _, state := range r.States {
 		state.AgeUs += by
+	}
+	for _, node := range r.Nodes {
+		node.AgeUs += by
 	}
 }

@@ -140,6 +140,7 @@ type recorder struct {
 	events   []Event
 	fail     error
 	unusable []*pb.Unusable
+	asked    func(*pb.Question, func(*pb.Answer))
 }
 
 type applied struct {
@@ -316,3 +317,5 @@ func damaged(s *wire.State) *pb.Update {
 	u.Digest = []byte("another")
 	return u
 }
+
+func (r *recorder) Ask(q *pb.Question, answer func(*pb.Answer)) { r.asked(q, answer) }

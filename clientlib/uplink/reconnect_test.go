@@ -32,6 +32,17 @@ func TestRule12PausesDoubleAndResetAfterHealth(t *testing.T) {
 	if diff := cmp.Diff([]time.Duration{0, 15 * s}, pauses(59*s, 0, 0.5)); diff != "" {
 		t.Errorf("full jitter: %s", diff)
 	}
+	r = retry{}
+	for outage := time.Duration(0); outage < 10*s; {
+		pause := r.after(0, errBad, 0.1)
+		if most := s + outage; pause > most {
+			t.Fatalf("after %v a pause of %v", outage, pause)
+		}
+		outage += pause
+	}
+	if next := r.after(0, errBad, 1); next > 12*s {
+		t.Errorf("after an outage of 10 s the next pause may be %v", next)
+	}
 	if diff := cmp.Diff([]time.Duration{s}, pauses(60*s, 1)); diff != "" {
 		t.Errorf("after 60 s of health: %s", diff)
 	}

@@ -24,30 +24,36 @@ type goodbye struct {
 
 func (g *goodbye) Error() string { return fmt.Sprintf("the parent said goodbye: %s", g.reason) }
 
-// retry spreads reconnects: a delay that doubles, fully jittered.
-type retry struct{ delay time.Duration }
+// retry spreads reconnects: a delay that doubles at most, fully jittered, and is never above
+// what was waited so far and a second. Doubled by its count alone, 1 in 40 would wait for up
+// to half a minute after an outage of five seconds. A delay that a parent asks for is kept.
+type retry struct{ waited time.Duration }
 
 // after gives the pause after a stream that answered for so long and ended by err. Draw is 0 to 1.
 func (r *retry) after(lived time.Duration, err error, draw float64) time.Duration {
 	if lived >= healthy {
-		r.delay = 0
+		r.waited = 0
 	}
 	var bye *goodbye
 	if errors.As(err, &bye) {
 		return jitter(min(max(bye.after, firstDelay), lastDelay), draw)
 	}
-	r.delay = min(max(2*r.delay, firstDelay), lastDelay)
-	return asked(err) + jitter(r.delay, draw)
+	if wait, ok := asked(err); ok { // the parent lives, and says when there is room
+		return wait + jitter(firstDelay, draw)
+	}
+	pause := jitter(min(firstDelay+r.waited, lastDelay), draw)
+	r.waited = min(r.waited+pause, lastDelay)
+	return pause
 }
 
 func jitter(d time.Duration, draw float64) time.Duration { return time.Duration(draw * float64(d)) }
 
 // asked is the delay that a refusal carries.
-func asked(err error) time.Duration {
+func asked(err error) (time.Duration, bool) {
 	for _, d := range status.Convert(err).Details() {
 		if info, ok := d.(*errdetails.RetryInfo); ok {
-			return min(max(info.GetRetryDelay().AsDuration(), 0), lastDelay)
+			return min(max(info.GetRetryDelay().AsDuration(), 0), lastDelay), true
 		}
 	}
-	return 0
+	return 0, false
 }

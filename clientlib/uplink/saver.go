@@ -15,8 +15,8 @@ import (
 
 // file names the state of a view: of what is wanted, for the caller's numbers mean
 // nothing after a restart.
-func (w want) file() string {
-	h := wire.HashOf(fmt.Appendf(nil, "%q %s", w.identity, w.sel.Key()))
+func (w Want) file() string {
+	h := wire.HashOf(fmt.Appendf(nil, "%q %s", w.Identity, w.Selector.Key()))
 	return hex.EncodeToString(h[:]) + stateSuffix
 }
 

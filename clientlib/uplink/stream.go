@@ -34,8 +34,8 @@ func newStream(parent string, now func() int64) *stream {
 }
 
 // run opens the stream and carries until ctx ends or the parent ends it.
-func (s *stream) run(ctx context.Context, options []grpc.DialOption) {
-	cc, err := dial(s.parent, options)
+func (s *stream) run(ctx context.Context, dial func() (*grpc.ClientConn, error)) {
+	cc, err := dial()
 	if err != nil {
 		s.end <- err
 		return

@@ -22,6 +22,7 @@ import (
 
 	"google.golang.org/grpc"
 
+	"github.com/pointsman/pointsman/clientlib/cert"
 	"github.com/pointsman/pointsman/clientlib/wire"
 	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
 )
@@ -34,6 +35,9 @@ type Handler interface {
 	Apply(view uint32, s *wire.State, cold bool) ([]*pb.Unusable, error)
 	// Grant takes a grant that was sent at dated or later.
 	Grant(dated int64, g *pb.Grant)
+	// Ask takes a question to this leaf, or one below. The answer goes up by answer, once,
+	// later and from any goroutine; its number is the link's to write.
+	Ask(q *pb.Question, answer func(*pb.Answer))
 }
 
 // Config is what a link needs.
@@ -41,7 +45,9 @@ type Config struct {
 	Parents []string          // "unix:///path" or "host:port", in order of preference
 	Hello   *pb.Hello         // who this is; its subscribe, if any, is the first view
 	Now     func() int64      // one monotonic clock of the process, µs
-	Dial    []grpc.DialOption // transport credentials for parents that are neither loopback nor a unix socket
+	TLS     cert.Files        // by which parents over TCP are reached; none: those on this machine, in plain text
+	Token   string            // file of a bearer token that goes with each stream; empty: none does
+	Dial    []grpc.DialOption // in the place of what TLS says
 	Dir     string            // keeps last good catalogs; empty: nowhere
 	Observe func(Event)       // optional; called from one goroutine, must not block
 }
@@ -52,8 +58,12 @@ func (c *Config) Check() error {
 	if len(c.Parents) == 0 {
 		errs = append(errs, errors.New("parents: none"))
 	}
+	by, err := cert.NewDialer(c.TLS, c.Token)
+	if err != nil {
+		errs = append(errs, err)
+	}
 	for _, p := range c.Parents {
-		if err := reachable(p, c.Dial); err != nil {
+		if err := reachable(p, by, c.Dial); err != nil {
 			errs = append(errs, err)
 		}
 	}
@@ -73,6 +83,7 @@ var ErrNothingSaved = errors.New("no saved state")
 type Link struct {
 	cfg     Config
 	handler Handler
+	by      *cert.Dialer
 	folder  *folder // nil: nothing is kept
 	saver   *saver
 	box     *box
@@ -86,7 +97,7 @@ type Link struct {
 	views  map[uint32]*view
 	loaded bool
 	leader term
-	clocks clocks
+	clocks wire.Clocks
 	retry  retry
 	next   int // parent
 
@@ -103,12 +114,14 @@ func New(c Config, h Handler) (*Link, error) {
 		cfg: c, handler: h, box: newBox(c.Hello.Subscribe), views: map[uint32]*view{},
 		wall: func() int64 { return time.Now().UnixMicro() }, random: rand.Float64,
 	}
+	var err error
+	if l.by, err = cert.NewDialer(c.TLS, c.Token); err != nil {
+		return nil, fmt.Errorf("uplink: %w", err)
+	}
 	if c.Dir != "" {
-		folder, err := openFolder(c.Dir)
-		if err != nil {
+		if l.folder, err = openFolder(c.Dir); err != nil {
 			return nil, fmt.Errorf("uplink: %w", err)
 		}
-		l.folder = folder
 	}
 	l.saver = newSaver(l.folder, c.Now)
 	return l, nil
@@ -126,9 +139,7 @@ func (l *Link) Load() error {
 }
 
 // Subscribe asks for a view by the caller's number for it, or changes one.
-func (l *Link) Subscribe(view uint32, sel wire.Selector, identity string) {
-	l.box.want(view, want{sel, identity})
-}
+func (l *Link) Subscribe(view uint32, w Want) { l.box.want(view, w) }
 
 // Unsubscribe drops a view.
 func (l *Link) Unsubscribe(view uint32) { l.box.drop(view) }

@@ -12,7 +12,7 @@ import (
 
 // view is one subscription and what has come of it.
 type view struct {
-	want     want
+	want     Want
 	tracks   [2]held // catalog, fleet
 	unusable []*pb.Unusable
 	tried    bool // to start from disk
@@ -30,9 +30,9 @@ type held struct {
 
 // changed is the view with another want. What it holds stays until something better comes,
 // unless it was for somebody else.
-func (v *view) changed(w want) *view {
+func (v *view) changed(w Want) *view {
 	next := &view{want: w, tracks: [2]held{{track: pb.Track_TRACK_CATALOG}, {track: pb.Track_TRACK_FLEET}}}
-	if v != nil && v.want.identity == w.identity {
+	if v != nil && v.want.Identity == w.Identity {
 		next.tracks, next.unusable = v.tracks, v.unusable
 	}
 	return next
@@ -110,7 +110,7 @@ func (l *Link) update(out *outbox, dated int64, u *pb.Update) error {
 	case errors.Is(err, wire.ErrOlder): // rule 3: it is the parent that is behind
 		out.put(ack([]*pb.Held{t.message(u.View)}, v.unusable))
 	case incomplete(err) && !t.asked:
-		l.ask(out, v, u.View)
+		l.whole(out, v, u.View)
 	case err != nil:
 		l.nack(out, t, u, err)
 	default:
@@ -139,10 +139,10 @@ func incomplete(err error) bool {
 	return errors.As(err, &digest) || errors.Is(err, wire.ErrSince)
 }
 
-// ask asks for the whole state of a view (rule 6). A hello comes once a stream, and a
+// whole asks for the whole state of a view (rule 6). A hello comes once a stream, and a
 // subscribe alone says nothing of what is held; so the view is dropped and subscribed to
 // again, which holds nothing. Until a whole state comes, changes on their way are not taken.
-func (l *Link) ask(out *outbox, v *view, number uint32) {
+func (l *Link) whole(out *outbox, v *view, number uint32) {
 	for i := range v.tracks {
 		v.tracks[i].asked = true
 	}
