@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -105,13 +104,11 @@ func (p *publication) fromFolder(ctx context.Context, path string, request *pb.P
 
 // confirm asks on the terminal; anything but yes is an error.
 func (e *env) confirm(question string) error {
-	e.release() // an interrupt ends the program, since no context ends a read
-	fmt.Fprint(e.stderr, question)
-	answer, err := bufio.NewReader(e.stdin).ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
+	answer, err := e.ask(question)
+	if err != nil {
 		return err
 	}
-	if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
+	if answer = strings.ToLower(answer); answer != "y" && answer != "yes" {
 		return errors.New("you did not say yes: nothing happened")
 	}
 	return nil

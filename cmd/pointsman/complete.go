@@ -40,6 +40,22 @@ func (e *env) completeEndpoints(cmd *cobra.Command, args []string, _ string) ([]
 	})
 }
 
+// completeLeaves gives the libraries that are connected.
+func (e *env) completeLeaves(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	return e.complete(cmd, func(ctx context.Context) (names []string) {
+		answer, err := call(ctx, e, services.ListClients, &pb.ListClientsRequest{Namespace: e.namespace})
+		if err != nil {
+			return nil
+		}
+		for _, c := range answer.Clients {
+			if s := c.GetState(); !s.GetGone() {
+				names = append(names, oneLine(s.GetLeaf())+"\t"+oneLine(s.GetNode()))
+			}
+		}
+		return names
+	})
+}
+
 func (e *env) completeWorkloads(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	return e.complete(cmd, func(ctx context.Context) (names []string) {
 		answer, err := call(ctx, e, services.Show, &pb.ShowRequest{Namespace: e.namespace})

@@ -35,6 +35,7 @@ A fault is NAME=KIND[:HOW][@FROM[-TO]], its times counted from the first request
 			if err := errors.Join(c.Check(), daemon.CheckLevel(level)); err != nil {
 				return usagef(cmd, "%w", err)
 			}
+			c.Token = dev.TokenFile()
 			c.Logger = hclog.New(&hclog.LoggerOptions{Name: "pointsman", Level: hclog.LevelFromString(level), Output: e.stderr})
 			return e.runDev(cmd.Context(), c)
 		},

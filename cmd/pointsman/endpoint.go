@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -13,15 +12,16 @@ import (
 
 func newEndpoint(e *env) *cobra.Command {
 	return noun("endpoint", "See endpoints, and take them out of service",
-		newEndpointList(e), newEndpointDrain(e), newEndpointUndrain(e))
+		newEndpointList(e), newEndpointDrain(e), newEndpointUndrain(e), newEndpointWeight(e), newEndpointUnweight(e))
 }
 
 func newEndpointList(e *env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
 		Short: "List endpoints with what the fleet knows of them",
-		Long: `Lists endpoints. SPEED is relative to the pool (1: as fast as it), IN FLIGHT the fleet's requests, NODES how many use
-it, AGE how old that knowledge is: what is stale counts for no load and no speed.`,
+		Long: `Lists endpoints, each before its instances. SPEED is relative to the pool (1: as fast as it), IN FLIGHT the fleet's
+requests, NODES how many use it, AGE how old that knowledge is (what is stale counts for no load and no speed), REACHED how
+many agents' probes found it.`,
 		Example: "  pointsman endpoint list",
 		Args:    takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -34,60 +34,16 @@ it, AGE how old that knowledge is: what is stale counts for no load and no speed
 	}
 }
 
-func newEndpointDrain(e *env) *cobra.Command {
-	var request pb.DrainRequest
-	var lasts time.Duration
-	cmd := &cobra.Command{
-		Use:   "drain NAME -reason WHY [-for TIME]",
-		Short: "Take an endpoint out of every pool",
-		Long: `Sends an endpoint no new requests; what runs there goes on. If that leaves a workload with nothing it is refused
-(exit code 4) without -force.`,
-		Example:           `  pointsman endpoint drain gpu-b -reason "new driver" -for 2h`,
-		Args:              takes(1, 1),
-		ValidArgsFunction: e.completeEndpoints,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			switch {
-			case request.Reason == "":
-				return usagef(cmd, "a drain needs -reason: others will want to know")
-			case lasts < 0 || cmd.Flags().Changed("for") && lasts < time.Second:
-				return usagef(cmd, "-for %v: want a second or more; without -for it lasts until `pointsman endpoint undrain`", lasts)
-			}
-			request.Namespace, request.Endpoint, request.Actor = e.namespace, args[0], e.user()
-			request.DurationUs = lasts.Microseconds()
-			answer, err := call(cmd.Context(), e, services.Drain, &request)
-			return e.headed(request.Endpoint+" is drained", answer, err)
-		},
-	}
-	cmd.Flags().StringVar(&request.Reason, "reason", "", "why")
-	cmd.Flags().DurationVar(&lasts, "for", 0, "how long; without it until it is undrained")
-	cmd.Flags().BoolVar(&request.Force, "force", false, "drain it although that leaves a workload with nothing")
-	return cmd
-}
-
-func newEndpointUndrain(e *env) *cobra.Command {
-	return &cobra.Command{
-		Use:               "undrain NAME",
-		Short:             "Put a drained endpoint back",
-		Example:           "  pointsman endpoint undrain gpu-b",
-		Args:              takes(1, 1),
-		ValidArgsFunction: e.completeEndpoints,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			answer, err := call(cmd.Context(), e, services.Undrain, &pb.UndrainRequest{Namespace: e.namespace, Endpoint: args[0], Actor: e.user()})
-			return e.headed(args[0]+" is back", answer, err)
-		},
-	}
-}
-
 func printEndpoints(w io.Writer, endpoints []*pb.EndpointInfo) {
 	if len(endpoints) == 0 {
 		fmt.Fprintln(w, "no endpoints: publish a catalog with `pointsman catalog publish DIR`")
 		return
 	}
-	rows := [][]string{{"ENDPOINT", "PROVIDER", "MODEL", "REGION", "BREAKER", "OVERRIDE", "SPEED", "IN FLIGHT", "NODES", "AGE"}}
+	rows := [][]string{{"ENDPOINT", "PROVIDER", "MODEL", "REGION", "BREAKER", "OVERRIDE", "SPEED", "IN FLIGHT", "NODES", "AGE", "REACHED"}}
 	for _, p := range endpoints {
 		rows = append(rows, []string{
 			p.Name, p.Provider, p.Model, p.Region, breakerWord(p.GetFleet().GetBreakers()), overrideWords(p.Overrides),
-			speedWord(p.GetFleet()), inFlight(p.GetFleet()), number(p.Witnesses), age(p.GetFleet(), p.FleetAgeUs),
+			speedWord(p.Speed), inFlight(p.GetFleet()), number(p.Witnesses), age(p.GetFleet(), p.FleetAgeUs), reached(p),
 		})
 	}
 	table(w, rows)
@@ -138,11 +94,11 @@ func overrideWord(o *pb.Override) string {
 	return "unknown"
 }
 
-func speedWord(row *pb.FleetEndpoint) string {
-	if row.GetSpeed() == 0 {
+func speedWord(speed float64) string {
+	if speed == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%.2f", row.GetSpeed())
+	return fmt.Sprintf("%.2f", speed)
 }
 
 func inFlight(row *pb.FleetEndpoint) string {
@@ -154,6 +110,17 @@ func inFlight(row *pb.FleetEndpoint) string {
 		sum += l.InFlight
 	}
 	return fmt.Sprint(sum)
+}
+
+// reached is how many nodes' probes found it, of all that looked, and why others did not.
+func reached(p *pb.EndpointInfo) string {
+	switch {
+	case p.Reached+p.Unreached == 0:
+		return ""
+	case p.Unreached == 0:
+		return fmt.Sprint(p.Reached)
+	}
+	return strings.TrimSpace(fmt.Sprintf("%d of %d %s", p.Reached, p.Reached+p.Unreached, p.UnreachedReason))
 }
 
 const staleUs = 30_000_000 // protocol.md, rule 1

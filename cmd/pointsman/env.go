@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
+	"github.com/pointsman/pointsman/clientlib/cert"
 	"github.com/pointsman/pointsman/cmd/pointsman/dev"
 	"github.com/pointsman/pointsman/controlplane/rpc"
 )
@@ -27,6 +28,7 @@ type env struct {
 	environ        []string
 
 	addr, tokenFile, namespace string
+	tls                        cert.Files
 	agent                      string // whose records are shown
 	timeout                    time.Duration
 	json                       bool
@@ -39,7 +41,10 @@ type env struct {
 func (e *env) flags(f *pflag.FlagSet) {
 	f.StringVar(&e.addr, "addr", e.lookup("POINTSMAN_ADDR", ""),
 		"the control plane: unix:///path or host:port (default "+defaultSocket+" if it is there, else "+defaultAddr+")")
-	f.StringVar(&e.tokenFile, "token-file", e.lookup("POINTSMAN_TOKEN_FILE", ""), "file with the bearer token")
+	f.StringVar(&e.tokenFile, "token-file", e.lookup("POINTSMAN_TOKEN_FILE", ""), "`file` with the bearer token (default, over loopback: the one that the control plane left there for its user)")
+	f.StringVar(&e.tls.CA, "tls-ca", e.lookup("POINTSMAN_TLS_CA", ""), "`file` of the CA whose signature is believed; \"system\": whom the system believes")
+	f.StringVar(&e.tls.Cert, "tls-cert", e.lookup("POINTSMAN_TLS_CERT", ""), "`file` of the certificate that says who you are")
+	f.StringVar(&e.tls.Key, "tls-key", e.lookup("POINTSMAN_TLS_KEY", ""), "`file` of its key")
 	f.StringVar(&e.namespace, "namespace", e.lookup("POINTSMAN_NAMESPACE", rpc.DefaultNamespace), "the catalog's namespace")
 	f.DurationVar(&e.timeout, "timeout", defaultTimeout, "how long to wait for one answer")
 	f.BoolVar(&e.json, "json", false, "print JSON for programs")

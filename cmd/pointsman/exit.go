@@ -23,6 +23,7 @@ type failure struct {
 	code     int
 	err      error
 	next     string
+	away     bool          // who was asked, or the store behind it, cannot be reached
 	findings []*pb.Finding // what is wrong with a catalog
 	changes  []*pb.Change  // what two catalogs cannot both be right about
 }

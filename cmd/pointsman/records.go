@@ -26,7 +26,7 @@ func (e *env) asksAgent(cmd *cobra.Command) *cobra.Command {
 // records asks the agent and shows what it sends, one record after the other. A stream that
 // follows goes on until it is interrupted, which is no failure.
 func (e *env) records(ctx context.Context, q *pb.ListRecordsRequest, show func(*pb.Record) error) error {
-	conn, err := connect(e.agent, "an agent")
+	conn, err := e.connect(e.agent, "an agent", e.tokenFile)
 	if err != nil {
 		return err
 	}
@@ -79,10 +79,27 @@ func (e *env) each(m *pb.ListRecordsResponse, show func(*pb.Record) error) error
 	return nil
 }
 
-// refusedRecords says what a failed call of the agent means.
+// refusedRecords says what a failed call for records means.
 func (e *env) refusedRecords(err error) error {
-	s, ok := status.FromError(err)
+	f, ok := errors.AsType[*failure](e.refusedNode(err))
 	if !ok {
+		return err
+	}
+	switch status.Code(err) {
+	case codes.Unimplemented:
+		f.err = fmt.Errorf("what answers at %s keeps no records", e.agent)
+	case codes.ResourceExhausted:
+		f.next = "try again when one of them has ended"
+	case codes.NotFound:
+		f.next = "`pointsman decision tail` and `pointsman event list -agent` say what there is"
+	}
+	return f
+}
+
+// refusedNode says what a failed call of the agent means.
+func (e *env) refusedNode(err error) error {
+	s, ok := status.FromError(err)
+	if err == nil || !ok {
 		return err
 	}
 	f := &failure{code: exitFailed, err: errors.New(s.Message())}
@@ -91,17 +108,15 @@ func (e *env) refusedRecords(err error) error {
 		f.err = fmt.Errorf("cannot reach the agent at %s: %s", e.agent, cause(s.Message()))
 		f.next = "start pointsman-agent, or set POINTSMAN_AGENT or -agent; `pointsman dev` says where its own is"
 	case codes.Unimplemented:
-		f.err = fmt.Errorf("what answers at %s keeps no records", e.agent)
+		f.err = fmt.Errorf("what answers at %s is no agent, or an older one", e.agent)
 		f.next = "set POINTSMAN_AGENT or -agent"
 	case codes.DeadlineExceeded:
 		f.err = fmt.Errorf("no answer from the agent at %s within %v", e.agent, e.timeout)
 		f.next = "wait longer with -timeout, or look at its log"
+	case codes.PermissionDenied, codes.Unauthenticated:
+		f.next = "ask as the agent's own user, or root"
 	case codes.Canceled:
 		f.err = errors.New("interrupted")
-	case codes.ResourceExhausted:
-		f.next = "try again when one of them has ended"
-	case codes.NotFound:
-		f.next = "`pointsman decision tail` and `pointsman event list` say what there is"
 	}
 	return f
 }

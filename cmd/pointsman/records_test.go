@@ -18,7 +18,7 @@ import (
 func TestAStreamThatFollowsEndsWhenItIsInterrupted(t *testing.T) {
 	ctx, interrupt := context.WithTimeout(t.Context(), 5*time.Second) // a stream that ends by itself fails below
 	defer interrupt()
-	e := &env{agent: serveRecords(t, history()...), timeout: time.Nanosecond}
+	e := &env{agent: serveAgent(t, history()...), timeout: time.Nanosecond}
 	seen := 0
 	err := e.records(ctx, &pb.ListRecordsRequest{Follow: true}, func(*pb.Record) error {
 		if seen++; seen == len(history()) {
@@ -33,7 +33,7 @@ func TestAStreamThatFollowsEndsWhenItIsInterrupted(t *testing.T) {
 
 // The timeout is of one answer: a pager that nobody pages is not waited for.
 func TestASlowTerminalIsNoTimeout(t *testing.T) {
-	e := &env{agent: serveRecords(t, history()...), timeout: 200 * time.Millisecond}
+	e := &env{agent: serveAgent(t, history()...), timeout: 200 * time.Millisecond}
 	seen := 0
 	err := e.records(t.Context(), &pb.ListRecordsRequest{}, func(*pb.Record) error {
 		if seen++; seen == 1 {
@@ -61,7 +61,7 @@ func TestAnAgentThatDoesNotAnswerIsATimeout(t *testing.T) {
 // What a leaf wrote reaches no terminal as it is, not by completion or as JSON either.
 func TestNoControlsReachATerminal(t *testing.T) {
 	record := &pb.Record{What: &pb.Record_Attempt{Attempt: &pb.Attempt{Workload: "a\x1b[2J\tb\u009bc", Endpoint: "e\r"}}}
-	environ := []string{"POINTSMAN_AGENT=" + serveRecords(t, record)}
+	environ := []string{"POINTSMAN_AGENT=" + serveAgent(t, record)}
 	_, stdout, _ := pointsman(environ, "__complete", "decision", "show", "")
 	if diff := cmp.Diff("1\ta [2J b c e\n:4\n", stdout); diff != "" {
 		t.Error(diff)
@@ -97,12 +97,13 @@ func TestAnAgentThatIsNoneSaysWhatToDo(t *testing.T) {
 }
 
 func TestTheShellCompletesRecords(t *testing.T) {
-	environ := []string{"POINTSMAN_AGENT=" + serveRecords(t, history()[:4]...)}
+	environ := []string{"POINTSMAN_AGENT=" + serveAgent(t, history()[:4]...)}
 	for args, want := range map[string]string{
-		"decision show ":     "1\tchat gpu-a faulted\n3\tchat gpu-b served\n4\tchat shed\n:4\n",
-		"decision show 1 ":   ":4\n",
-		"decision replay ":   "1\tchat gpu-a faulted\n3\tchat gpu-b served\n4\tchat shed\n:4\n",
-		"event list --kind ": "source\n", // and others
+		"decision show ":                   "1\tchat gpu-a faulted\n3\tchat gpu-b served\n4\tchat shed\n:4\n",
+		"decision show 1 ":                 ":4\n",
+		"decision replay ":                 "1\tchat gpu-a faulted\n3\tchat gpu-b served\n4\tchat shed\n:4\n",
+		"event list --agent local --kind ": "source\n", // and others
+		"event list --kind ":               "opened\n", // and others
 	} {
 		_, stdout, _ := pointsman(environ, append([]string{"__complete"}, strings.Split(args, " ")...)...)
 		if diff := cmp.Diff(want, stdout[:min(len(want), len(stdout))]); diff != "" {

@@ -1,45 +1,12 @@
 package main
 
 import (
-	"context"
-	"net"
-	"path/filepath"
-	"testing"
 	"time"
 
-	"google.golang.org/grpc"
-
-	"github.com/pointsman/pointsman/agent/journal"
 	"github.com/pointsman/pointsman/clientlib/route"
 	"github.com/pointsman/pointsman/clientlib/wire"
 	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
 )
-
-// serveRecords gives a journal of these records of one leaf an address.
-func serveRecords(t *testing.T, records ...*pb.Record) string {
-	t.Helper()
-	socket := filepath.Join(t.TempDir(), "a")
-	listener, err := net.Listen("unix", socket)
-	if err != nil {
-		t.Fatal(err)
-	}
-	j := journal.Open(journal.Config{})
-	j.Put("chat-1", &pb.Records{Records: records})
-	written, stop := context.WithCancel(t.Context())
-	stop()
-	j.Run(written) // what waits
-	server := grpc.NewServer()
-	j.Register(server)
-	done := make(chan error)
-	go func() { done <- server.Serve(listener) }()
-	t.Cleanup(func() {
-		server.Stop()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
-	return "unix://" + socket
-}
 
 // history is a call that failed over, a home, a shed, a decision of another version, and two events.
 func history() []*pb.Record {

@@ -5,16 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"strings"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
+	"github.com/pointsman/pointsman/clientlib/cert"
+	"github.com/pointsman/pointsman/cmd/pointsman/dev"
+	"github.com/pointsman/pointsman/controlplane"
 	"github.com/pointsman/pointsman/controlplane/rpc"
 	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
 )
@@ -25,13 +26,18 @@ const messageMax = 64 << 20 // a published catalog is 32 MiB at most, and comes 
 type services struct {
 	pb.CatalogServiceClient
 	pb.FleetServiceClient
+	pb.OperatorServiceClient
+}
+
+func servicesOf(conn *grpc.ClientConn) services {
+	return services{pb.NewCatalogServiceClient(conn), pb.NewFleetServiceClient(conn), pb.NewOperatorServiceClient(conn)}
 }
 
 // call asks the control plane one thing, within the timeout. Its error is a *failure that says what to do next.
 func call[Q, A any](
 	ctx context.Context, e *env, method func(services, context.Context, Q, ...grpc.CallOption) (A, error), question Q,
 ) (A, error) {
-	ctx, cancel := context.WithTimeout(ctx, e.timeout)
+	ctx, cancel := context.WithTimeout(metadata.AppendToOutgoingContext(ctx, rpc.UserKey, e.user()), e.timeout)
 	defer cancel()
 	conn, err := e.dial()
 	if err != nil {
@@ -40,36 +46,41 @@ func call[Q, A any](
 	}
 	defer conn.Close()
 	var header, trailer metadata.MD // of an answer, be it only a refusal: these hold its content type at least
-	answer, err := method(
-		services{pb.NewCatalogServiceClient(conn), pb.NewFleetServiceClient(conn)}, ctx, question, grpc.Header(&header), grpc.Trailer(&trailer),
-	)
+	answer, err := method(servicesOf(conn), ctx, question, grpc.Header(&header), grpc.Trailer(&trailer))
 	if err != nil {
 		return answer, e.remote(err, len(header)+len(trailer) > 0)
 	}
+	e.warn(header)
 	return answer, nil
 }
 
 func (e *env) dial() (*grpc.ClientConn, error) {
-	const who = "a control plane"
 	target := e.address()
-	if e.tokenFile == "" || !isAddress(target) {
-		return connect(target, who)
-	}
-	token, err := e.token(target)
-	if err != nil {
-		return nil, err
-	}
-	return connect(target, who, grpc.WithPerRPCCredentials(token))
+	return e.connect(target, "a control plane", e.token(target))
 }
 
-// connect reaches who is said to be at an address.
-func connect(target, who string, more ...grpc.DialOption) (*grpc.ClientConn, error) {
+// connect reaches who is said to be at an address, with the token of a file, if there is one.
+func (e *env) connect(target, who, tokenFile string) (*grpc.ClientConn, error) {
 	bad := &failure{code: exitUsage, err: fmt.Errorf("%q is no address of %s", target, who), next: "want unix:///path or host:port"}
 	if !isAddress(target) {
 		return nil, bad
 	}
-	conn, err := grpc.NewClient(target, append(more,
-		grpc.WithTransportCredentials(insecure.NewCredentials()),
+	if tokenFile != "" {
+		if _, err := cert.ReadToken(tokenFile); err != nil {
+			return nil, err
+		}
+	}
+	secured, err := cert.Dial(target, e.tls, tokenFile)
+	if err != nil {
+		return nil, err
+	}
+	if e.tls.None() && !cert.Here(target) {
+		return nil, &failure{
+			code: exitFailed, err: fmt.Errorf("address %q is not on this host: it is reached by TLS only", target),
+			next: "name the CA that signed its certificate: -tls-ca FILE or POINTSMAN_TLS_CA; or forward a port or a socket of that host to this one",
+		}
+	}
+	conn, err := grpc.NewClient(target, append(secured,
 		grpc.WithNoProxy(),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(messageMax), grpc.MaxCallSendMsgSize(messageMax)),
 	)...)
@@ -84,34 +95,27 @@ func isAddress(target string) bool {
 	return strings.HasPrefix(target, "unix:") || err == nil && port != ""
 }
 
-// bearer is a token for each call.
-type bearer string
-
-func (b bearer) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
-	return map[string]string{"authorization": "Bearer " + string(b)}, nil
-}
-
-func (b bearer) RequireTransportSecurity() bool { return false } // token has checked that it stays on this host
-
-// token reads the token for an address that is on this host: nothing is encrypted.
-func (e *env) token(target string) (bearer, error) {
-	host, _, err := net.SplitHostPort(target)
-	ip := net.ParseIP(host)
-	if !strings.HasPrefix(target, "unix:") && (err != nil || host != "localhost" && !ip.IsLoopback()) {
-		return "", &failure{
-			code: exitFailed, err: fmt.Errorf("address %q is not on this host: a token would travel in the clear", target),
-			next: "forward a port or a socket of that host to this one, and use that as -addr",
+// token is the file whose token is shown: the one that is named; over loopback else the first that a control
+// plane of this host left for its user.
+func (e *env) token(target string) string {
+	if e.tokenFile != "" || strings.HasPrefix(target, "unix:") || !cert.Here(target) {
+		return e.tokenFile
+	}
+	for _, path := range e.localTokens() {
+		if _, err := cert.ReadToken(path); err == nil {
+			return path
 		}
 	}
-	data, err := os.ReadFile(e.tokenFile)
-	if err != nil {
-		return "", fmt.Errorf("token file: %w", err)
+	return ""
+}
+
+// localTokens are where control planes of this host leave their tokens, as they are set up by default.
+func (e *env) localTokens() []string {
+	paths := []string{controlplane.DefaultTokenFile, "/var/lib/pointsman/" + controlplane.TokenName}
+	if mine := dev.TokenFile(); mine != "" {
+		paths = append(paths, mine)
 	}
-	token := strings.TrimSpace(string(data))
-	if token == "" || strings.ContainsAny(token, "\r\n") {
-		return "", fmt.Errorf("token file %s does not hold one token on one line", e.tokenFile)
-	}
-	return bearer(token), nil
+	return paths
 }
 
 // remote says what a failed call means.
@@ -125,7 +129,7 @@ func (e *env) remote(err error, reached bool) error {
 	case codes.FailedPrecondition:
 		f.code, f.next = precondition(detail[*errdetails.ErrorInfo](s).GetReason())
 	case codes.Unauthenticated, codes.PermissionDenied:
-		f.next = "give a token that may do this: -token-file or POINTSMAN_TOKEN_FILE"
+		f.next = "give a token that may do this: -token-file or POINTSMAN_TOKEN_FILE; `pointsman role whoami` says who you are"
 	case codes.ResourceExhausted:
 		if retry := detail[*errdetails.RetryInfo](s); retry != nil {
 			f.next = "try again in " + retry.GetRetryDelay().AsDuration().String()
@@ -144,6 +148,7 @@ func (e *env) remote(err error, reached bool) error {
 		}
 		f.next = "the control plane is older than this program: compare `pointsman version` with `pointsman status`"
 	case codes.Unavailable:
+		f.away = true
 		if !reached {
 			f.err = fmt.Errorf("cannot reach the control plane at %s: %s", e.address(), cause(s.Message()))
 			f.next = "start it with `pointsman dev` or pointsman-controlplane, or set POINTSMAN_ADDR or -addr"

@@ -16,6 +16,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	"github.com/pointsman/pointsman/clientlib/cert"
+	"github.com/pointsman/pointsman/cmd/pointsman/dev"
 	"github.com/pointsman/pointsman/controlplane/rpc"
 	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
 )
@@ -68,7 +70,7 @@ func TestARefusalHasAnExitCodeAndSaysWhatToDo(t *testing.T) {
 			"error: no revision 7\n`pointsman status`, `catalog history` and `catalog show` say what there is\n"},
 		{
 			"no permission", refusal(codes.PermissionDenied, "ada may not publish"), 1,
-			"error: ada may not publish\ngive a token that may do this: -token-file or POINTSMAN_TOKEN_FILE\n",
+			"error: ada may not publish\ngive a token that may do this: -token-file or POINTSMAN_TOKEN_FILE; `pointsman role whoami` says who you are\n",
 		},
 		{
 			"too much", refusal(codes.ResourceExhausted, "too many calls", &errdetails.RetryInfo{RetryDelay: durationpb.New(3 * time.Second)}), 1,
@@ -144,18 +146,23 @@ func TestFlagsBeatTheEnvironment(t *testing.T) {
 	}
 }
 
-func TestATokenStaysOnThisHost(t *testing.T) {
+func TestNothingTravelsInTheClearBeyondThisHost(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(file, []byte("secret\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	e := &env{tokenFile: file}
 	for target, want := range map[string]bool{
 		"unix:///run/s": true, "127.0.0.1:7400": true, "[::1]:7400": true, "localhost:7400": true,
 		"10.0.0.1:7400": false, "control.example:7400": false, "control.example": false, "dns:///control.example:7400": false,
 	} {
-		if _, err := e.token(target); (err == nil) != want {
-			t.Errorf("%s: %v", target, err)
+		for _, token := range []string{"", file} {
+			conn, err := (&env{}).connect(target, "a control plane", token)
+			if (err == nil) != want {
+				t.Errorf("%s: %v", target, err)
+			}
+			if conn != nil {
+				conn.Close()
+			}
 		}
 	}
 }
@@ -202,5 +209,24 @@ func TestAnAnswerThatCannotBeWrittenIsAnError(t *testing.T) {
 		if code := run(args, strings.NewReader(""), full{}, &stderr, nil); code != 1 || !strings.Contains(stderr.String(), "no space left on device") {
 			t.Errorf("%v: exit %d: %s", args, code, stderr.String())
 		}
+	}
+}
+
+func TestTheHostsTokenIsFoundOverLoopbackAndStaysThere(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	if _, err := cert.OwnToken(dev.TokenFile()); err != nil {
+		t.Fatal(err)
+	}
+	e := &env{}
+	for target, want := range map[string]bool{
+		"127.0.0.1:7400": true, "localhost:7400": true, "unix:///run/s": false, "10.0.0.1:7400": false, "control.example:7400": false,
+	} {
+		if got := e.token(target); (got != "") != want {
+			t.Errorf("%s: %q", target, got)
+		}
+	}
+	e.tokenFile = "mine"
+	if got := e.token("127.0.0.1:7400"); got != "mine" {
+		t.Errorf("the one that is named: %q", got)
 	}
 }

@@ -53,6 +53,7 @@ strings, durations in microseconds.
 Exit codes: 0 done, 1 findings or an error, 2 wrong usage, 3 somebody else published in between, 4 refused without -force.
 
 Environment: POINTSMAN_ADDR, POINTSMAN_TOKEN_FILE and POINTSMAN_NAMESPACE stand for -addr, -token-file and -namespace;
+POINTSMAN_TLS_CA, POINTSMAN_TLS_CERT and POINTSMAN_TLS_KEY for -tls-ca, -tls-cert and -tls-key;
 POINTSMAN_AGENT for -agent of the commands that ask an agent; POINTSMAN_VAR_name sets a variable of the catalog.`,
 		Version:       daemon.Version(),
 		SilenceErrors: true,
@@ -72,11 +73,17 @@ POINTSMAN_AGENT for -agent of the commands that ask an agent; POINTSMAN_VAR_name
 	root.AddCommand(
 		newCatalog(e),
 		newEndpoint(e),
+		newBreaker(e),
 		newClient(e),
+		newAgent(e),
 		newStatus(e),
 		newExplain(e),
+		newToken(e),
+		newRole(e),
 		newDecision(e),
 		newEvent(e),
+		newAudit(e),
+		newOperator(e),
 		newVersion(e),
 		newDev(e),
 	)

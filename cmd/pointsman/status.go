@@ -3,10 +3,13 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/pointsman/pointsman/controlplane/rpc"
 	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
 )
 
@@ -14,8 +17,9 @@ func newStatus(e *env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "status",
 		Short: "Show what is served, and whether the fleet is well",
-		Long: `Shows on one page what is served and pinned, which libraries do not run it, which breakers are not closed and why,
-which overrides hold, and whether the store answers.`,
+		Long: `Shows on one page what wants attention, first in one line: alarms, breakers that are not closed and why, quotas that pause
+after their provider's 429s, workloads that refuse calls now, libraries that do not run what is served; then overrides. Any
+replica answers for the whole fleet; one that cannot reach the leader says so, and what it knows itself.`,
 		Example: "  pointsman status",
 		Args:    takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -30,6 +34,7 @@ which overrides hold, and whether the store answers.`,
 
 func printStatus(w io.Writer, namespace string, s *pb.StatusResponse) {
 	fields(w,
+		"state", stateLine(s),
 		"namespace", namespace,
 		"head", headLine(s.Head),
 		"changed", lastChange(s.Head),
@@ -38,18 +43,92 @@ func printStatus(w io.Writer, namespace string, s *pb.StatusResponse) {
 		"leader", leaderLine(s),
 		"server", s.ServerVersion,
 	)
-	if len(s.Behind) > 0 {
-		fmt.Fprintf(w, "\nnot at the head: %s\n", leaves(len(s.Behind)))
-		printClients(w, s.Behind)
+	for _, p := range []part{
+		{"alarms", "", "", len(s.Alarms), func(n int) { printAlarms(w, s.Alarms[:n]) }},
+		{"breakers not closed", "endpoint", "breaker list", len(s.Open), func(n int) { printBreakers(w, breakersOf(s.Open[:n])) }},
+		{"quotas that pause", "", "status -json", len(s.Spent), func(n int) { printSpent(w, s.Spent[:n]) }},
+		{"workloads that refuse calls", "", "status -json", len(s.Shedding), func(n int) { printShedding(w, s.Shedding[:n]) }},
+		{"leaves that do not run what is served", "", "client list -behind", len(s.Behind), func(n int) { printClients(w, s.Behind[:n]) }},
+		{"overrides", "", "status -json", len(s.Overrides), func(n int) { printOverrides(w, s.Overrides[:n]) }},
+	} {
+		p.print(w)
 	}
-	if len(s.Open) > 0 {
-		fmt.Fprintf(w, "\nbreakers not closed: %s\n", plural(len(s.Open), "endpoint"))
-		printBreakers(w, s.Open)
+}
+
+// part is a table of the page: all of it is to be had by another command.
+type part struct {
+	name string
+	of   string // what is counted; empty: what the name says
+	all  string // the command that has all of it
+	n    int
+	rows func(n int)
+}
+
+func (p part) print(w io.Writer) {
+	if p.n == 0 {
+		return
 	}
-	if len(s.Overrides) > 0 {
-		fmt.Fprintf(w, "\noverrides: %d\n", len(s.Overrides))
-		printOverrides(w, s.Overrides)
+	fmt.Fprintf(w, "\n%s: %s\n", p.name, p.count())
+	shown := p.n
+	if p.all != "" {
+		shown = min(shown, shownMost)
 	}
+	p.rows(shown)
+	if shown < p.n {
+		fmt.Fprintf(w, "and %d more: `pointsman %s`\n", p.n-shown, p.all)
+	}
+}
+
+// count is how many there are, of what if the name does not say it.
+func (p part) count() string {
+	if p.of != "" {
+		return plural(p.n, p.of)
+	}
+	return fmt.Sprint(p.n)
+}
+
+const (
+	shownMost = 20              // rows of a table on the page
+	takesTime = 5 * time.Second // for all leaves to run a new head
+)
+
+func printAlarms(w io.Writer, alarms []string) {
+	for _, alarm := range alarms {
+		fmt.Fprintf(w, "  %s\n", oneLine(alarm))
+	}
+}
+
+// stateLine says in one line what to look at.
+func stateLine(s *pb.StatusResponse) string {
+	var words []string
+	add := func(n int, text string) {
+		if n > 0 {
+			words = append(words, text)
+		}
+	}
+	if !s.StoreReachable {
+		words = append(words, "the store is OUT OF REACH")
+	}
+	if s.Leader == nil {
+		words = append(words, "NOBODY LEADS")
+	}
+	add(len(s.Alarms), plural(len(s.Alarms), "alarm"))
+	add(len(s.Open), plural(len(s.Open), "endpoint")+" with a breaker that is not closed")
+	add(len(s.Spent), plural(len(s.Spent), "quota")+" paused")
+	add(len(s.Shedding), plural(len(s.Shedding), "workload")+" refusing calls")
+	add(len(s.Behind), leaves(len(s.Behind))+" not at the head"+justChanged(s.Head))
+	if len(words) == 0 {
+		return "well"
+	}
+	return "look at: " + strings.Join(words, ", ")
+}
+
+// justChanged says that leaves may need a moment still.
+func justChanged(head *pb.Head) string {
+	if ago := time.Since(head.GetTime().AsTime()); head.GetTime() != nil && ago < takesTime {
+		return ", which changed just now"
+	}
+	return ""
 }
 
 func leaves(n int) string {
@@ -77,43 +156,51 @@ func storeLine(s *pb.StatusResponse) string {
 	return fmt.Sprintf("OUT OF REACH: head confirmed %s ago; what is served goes on", span(s.HeadAgeUs))
 }
 
+// leaderLine is who leads, and whether that is who answers.
 func leaderLine(s *pb.StatusResponse) string {
-	if s.Term == 0 {
-		return "none known"
+	l := s.GetLeader()
+	switch {
+	case l == nil && s.Term == 0:
+		return "none: each process goes by its own breakers"
+	case l == nil:
+		return fmt.Sprintf("none now; what is known is of term %d, and ages", s.Term)
 	}
-	return fmt.Sprintf("term %d", s.Term)
+	line := fmt.Sprintf("%s, term %d", l.GetReplica(), l.GetTerm())
+	if l.GetAddress() != "" && l.GetAddress() != l.GetReplica() {
+		line = fmt.Sprintf("%s at %s, term %d", l.GetReplica(), l.GetAddress(), l.GetTerm())
+	}
+	if l.Since != nil {
+		line += ", since " + moment(l.Since)
+	}
+	if s.Leads {
+		line += "; it answers"
+	}
+	return line
 }
 
-func printBreakers(w io.Writer, endpoints []*pb.EndpointInfo) {
-	rows := [][]string{{"ENDPOINT", "CLASS", "STATE", "WHERE", "ROUND", "FOR", "WHY"}}
+// breakersOf are the breakers of endpoints that are not closed.
+func breakersOf(endpoints []*pb.EndpointInfo) []*pb.BreakerInfo {
+	var out []*pb.BreakerInfo
 	for _, p := range endpoints {
-		for _, b := range p.GetFleet().GetBreakers() {
-			if b.State == pb.BreakerState_BREAKER_STATE_CLOSED {
-				continue
-			}
-			rows = append(rows, []string{
-				p.Name, strings.ToLower(strings.TrimPrefix(b.Class.String(), "CLASS_")), stateName(b.State), b.Locality,
-				number(b.Round), remaining(b, p.FleetAgeUs), b.Reason,
-			})
-		}
+		out = append(out, rpc.BreakersOf(p)...)
+	}
+	return slices.DeleteFunc(out, isClosed)
+}
+
+func printSpent(w io.Writer, spent []*pb.SpentQuota) {
+	rows := [][]string{{"QUOTA", "PAUSES FOR", "LEAVES THAT SAY SO"}}
+	for _, q := range spent {
+		rows = append(rows, []string{q.Quota, span(q.RemainingUs), number(q.Leaves)})
 	}
 	table(w, rows)
-	for _, p := range endpoints {
-		for _, line := range p.Evidence {
-			fmt.Fprintf(w, "  %s: %s\n", p.Name, oneLine(line))
-		}
-	}
 }
 
-// remaining is how long a breaker stays as it is, at the most; its times count from when the row was made.
-func remaining(b *pb.FleetBreaker, age int64) string {
-	switch b.State {
-	case pb.BreakerState_BREAKER_STATE_OPEN:
-		return span(max(0, b.OpenUs-age))
-	case pb.BreakerState_BREAKER_STATE_RAMP:
-		return span(max(0, b.RampUs-b.RampAgeUs-age))
+func printShedding(w io.Writer, shedding []*pb.SheddingWorkload) {
+	rows := [][]string{{"WORKLOAD", "REASON", "CALLS A SECOND", "LEAVES"}}
+	for _, s := range shedding {
+		rows = append(rows, []string{s.Workload, s.Reason, fmt.Sprintf("%.3g", s.PerSecond), number(s.Leaves)})
 	}
-	return ""
+	table(w, rows)
 }
 
 func printOverrides(w io.Writer, overrides []*pb.Override) {

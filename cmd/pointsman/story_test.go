@@ -28,7 +28,7 @@ type narrator struct {
 
 func narrate(t *testing.T) *narrator {
 	n := &narrator{t: t, tmp: t.TempDir(), environ: []string{
-		"POINTSMAN_ADDR=" + serve(t, newWorld()), "POINTSMAN_AGENT=" + serveRecords(t, history()...), "USER=ada",
+		"POINTSMAN_ADDR=" + serve(t, newWorld()), "POINTSMAN_AGENT=" + serveAgent(t, history()...), "USER=ada",
 	}}
 	if err := os.CopyFS(filepath.Join(n.tmp, "catalog"), os.DirFS("testdata/catalog")); err != nil {
 		t.Fatal(err)
@@ -41,7 +41,7 @@ var word = regexp.MustCompile(`"([^"]*)"|'([^']*)'|(\S+)`)
 func (n *narrator) run(command string) string {
 	var args []string
 	for _, m := range word.FindAllStringSubmatch(strings.TrimPrefix(command, "$ "), -1) {
-		args = append(args, strings.ReplaceAll(m[1]+m[2]+m[3], "$TMP", n.tmp))
+		args = append(args, strings.NewReplacer("$TMP", n.tmp, "$ADDR", n.address()).Replace(m[1]+m[2]+m[3]))
 	}
 	var stdout, stderr bytes.Buffer
 	code := 0
@@ -57,9 +57,11 @@ func (n *narrator) run(command string) string {
 	if code != 0 {
 		out += fmt.Sprintf("exit %d\n", code)
 	}
-	socket := strings.TrimPrefix(n.environ[0], "POINTSMAN_ADDR=")
-	return strings.NewReplacer(n.tmp, "$TMP", socket, "$ADDR").Replace(out)
+	return strings.NewReplacer(n.tmp, "$TMP", n.address(), "$ADDR").Replace(out)
 }
+
+// address is where the control plane is.
+func (n *narrator) address() string { return strings.TrimPrefix(n.environ[0], "POINTSMAN_ADDR=") }
 
 // file looks at files, or changes one.
 func (n *narrator) file(out *bytes.Buffer, args []string) error {

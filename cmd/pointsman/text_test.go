@@ -75,7 +75,7 @@ func TestWordsForStates(t *testing.T) {
 func TestAStoreOutOfReachIsSaid(t *testing.T) {
 	var out bytes.Buffer
 	printStatus(&out, "default", &pb.StatusResponse{Head: &pb.Head{}, HeadAgeUs: 42_000_000})
-	for _, want := range []string{"OUT OF REACH: head confirmed 42s ago", "leader     none known"} {
+	for _, want := range []string{"OUT OF REACH: head confirmed 42s ago", "leader     none: each process goes by its own breakers", "look at: the store is OUT OF REACH, NOBODY LEADS"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%s: want %q", &out, want)
 		}

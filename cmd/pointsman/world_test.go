@@ -27,11 +27,13 @@ import (
 type world struct {
 	pb.UnimplementedCatalogServiceServer
 	pb.UnimplementedFleetServiceServer
+	pb.UnimplementedOperatorServiceServer
 
 	mu        sync.Mutex
 	head      *pb.Head
 	revisions []*stored // by number, from 1
 	overrides []*pb.Override
+	rights    rights
 	store     bool                                              // reachable
 	before    func(ctx context.Context, namespace string) error // told of every call; its error is the answer
 }
@@ -50,9 +52,10 @@ func serve(t *testing.T, w *world) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := grpc.NewServer(grpc.UnaryInterceptor(w.intercept))
+	server := grpc.NewServer(grpc.UnaryInterceptor(w.intercept), grpc.StreamInterceptor(w.interceptStream))
 	pb.RegisterCatalogServiceServer(server, w)
 	pb.RegisterFleetServiceServer(server, w)
+	pb.RegisterOperatorServiceServer(server, w)
 	done := make(chan error)
 	go func() { done <- server.Serve(listener) }()
 	t.Cleanup(func() {
@@ -70,7 +73,11 @@ func (w *world) intercept(ctx context.Context, q any, _ *grpc.UnaryServerInfo, n
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.before != nil {
-		if err := w.before(ctx, q.(interface{ GetNamespace() string }).GetNamespace()); err != nil {
+		namespace := ""
+		if of, ok := q.(interface{ GetNamespace() string }); ok {
+			namespace = of.GetNamespace()
+		}
+		if err := w.before(ctx, namespace); err != nil {
 			return nil, err
 		}
 	}
@@ -78,6 +85,16 @@ func (w *world) intercept(ctx context.Context, q any, _ *grpc.UnaryServerInfo, n
 		return nil, status.Error(codes.Unavailable, "store: no member of the cluster answers")
 	}
 	return next(ctx, q)
+}
+
+func (w *world) interceptStream(srv any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+	w.mu.Lock()
+	away := !w.store
+	w.mu.Unlock()
+	if away {
+		return status.Error(codes.Unavailable, "store: no member of the cluster answers")
+	}
+	return next(srv, stream)
 }
 
 func refusal(code codes.Code, message string, details ...protoadapt.MessageV1) error {

@@ -8,14 +8,16 @@ import (
 	"github.com/pointsman/pointsman/clientlib/route"
 )
 
-// asks are the requests that would be served under these drains, by workload, of the workloads that an
+// asks are the requests that would be served under these overrides, by workload, of the workloads that an
 // endpoint is in: plain ones, and for all that the workload's endpoints offer beyond its contract one at
 // a time, for every kind of tenant. The plain ones come first.
-func (s *fleetService) asks(live Live, drains []route.Override, endpoint string) (map[string][]string, error) {
-	c, err := s.core(live, func(all []route.Override) []route.Override {
-		all = slices.DeleteFunc(all, func(o route.Override) bool { return o.Drain })
-		return append(all, drains...)
-	})
+func (s *fleetService) asks(live Live, overrides []route.Override, endpoint string) (map[string][]string, error) {
+	served, err := s.catalog(live)
+	if err != nil {
+		return nil, err
+	}
+	served.Overrides = overrides
+	c, err := s.compiled(live, served)
 	if err != nil {
 		return nil, err
 	}

@@ -21,8 +21,10 @@ import (
 const (
 	ReasonConflict = "CONFLICT" // another revision was published meanwhile
 	ReasonEmpties  = "EMPTIES"  // a publish would leave no workload
-	ReasonStrands  = "STRANDS"  // a drain would leave a workload with nothing
+	ReasonStrands  = "STRANDS"  // an override would leave a workload with nothing
 	ReasonPinned   = "PINNED"   // workload pins do not fit over the catalog
+
+	ReasonRegressed = "REGRESSED" // the store went back
 )
 
 const (
@@ -44,6 +46,8 @@ func problem(err error) error {
 		return composeStatus(compose)
 	case errors.As(err, &size), errors.Is(err, store.ErrInvalid):
 		return status.Error(codes.InvalidArgument, err.Error())
+	case errors.Is(err, store.ErrRegressed):
+		return detailed(codes.FailedPrecondition, err.Error(), &errdetails.ErrorInfo{Reason: ReasonRegressed, Domain: domain})
 	case errors.Is(err, store.ErrNotFound):
 		return status.Error(codes.NotFound, err.Error())
 	case errors.Is(err, store.ErrBusy):

@@ -15,52 +15,63 @@ import (
 	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
 )
 
-// Explain says where a request would go by the fleet's knowledge alone: a leaf adds its own.
-func (s *fleetService) Explain(_ context.Context, r *pb.ExplainRequest) (*pb.ExplainResponse, error) {
+const (
+	askWithin = 5 * time.Second        // a leaf, over all relays
+	askMargin = 200 * time.Millisecond // of the caller's time, to tell him that a leaf did not answer
+)
+
+// Explain says where a request would go: by what the leaf knows that is named, or by the fleet's knowledge alone.
+func (s *fleetService) Explain(ctx context.Context, r *pb.ExplainRequest) (*pb.ExplainResponse, error) {
 	live, err := s.live(r.GetNamespace())
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case r.GetClient() != "":
+		return s.askLeaf(ctx, r)
 	}
-	core, err := s.core(live, nil)
+	core, err := s.core(live)
 	if err != nil {
 		return nil, problem(err)
 	}
 	if !core.has(r.GetWorkload()) {
 		return nil, status.Errorf(codes.NotFound, "the catalog that is served has no workload %q", r.GetWorkload())
 	}
-	e := core.router.Explain(core.now, r.GetWorkload(), route.Request{
-		Tenant: r.GetTenant(), API: r.GetApi(), Needs: r.GetNeeds(), Input: r.GetInputTokens(), MaxOutput: r.GetMaxOutputTokens(),
-	})
-	out := &pb.ExplainResponse{
-		Generation: e.Version.Generation, Revision: e.Version.Revision, Strategy: e.Strategy.String(), FleetOnly: true, Time: timestamppb.Now(),
-	}
-	out.Candidates = candidates(e.Candidates)
-	if e.Err != nil {
-		out.Shed = e.Err.Error()
-	}
+	e := core.router.Explain(core.now, r.GetWorkload(), wire.Asked(r))
+	out := wire.EncodeExplained(&e)
+	out.FleetOnly, out.Time = true, timestamppb.Now()
 	return out, nil
 }
 
-// candidates say how often each is drawn in its tier: its share of those that no gate refuses.
-func candidates(all []route.Candidate) []*pb.Candidate {
-	sums := map[string]float64{}
-	for _, c := range all {
-		if c.Reason == route.Pass {
-			sums[c.Tier] += c.Share
-		}
+// askLeaf has a leaf explain: by the leader, who knows the way to all of them; or by this replica, if it knows one.
+func (s *fleetService) askLeaf(ctx context.Context, r *pb.ExplainRequest) (*pb.ExplainResponse, error) {
+	told, asked, lack := led(ctx, s, pb.FleetServiceClient.Explain, r)
+	if asked {
+		return told, lack
 	}
-	var out []*pb.Candidate
-	for _, c := range all {
-		m := &pb.Candidate{Endpoint: c.Endpoint, Tier: c.Tier, Score: c.Score}
-		switch sum := sums[c.Tier]; {
-		case c.Reason != route.Pass:
-			m.Reason = c.Reason.String()
-		case sum > 0:
-			m.Share = c.Share / sum
-		}
-		out = append(out, m)
+	if s.Ask == nil {
+		return nil, status.Error(codes.Unimplemented, "leaves cannot be asked here")
 	}
-	return out
+	within := askWithin
+	if end, ok := ctx.Deadline(); ok {
+		within = max(0, min(within, time.Until(end)-askMargin))
+	}
+	asking, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	a, err := s.Ask(asking, r.GetClient(), &pb.Question{Leaf: r.GetClient(), Explain: r, TimeoutUs: within.Microseconds()})
+	switch code := status.Code(err); {
+	case code == codes.NotFound && lack != nil:
+		return nil, status.Errorf(codes.Unavailable, "leaf %q is not connected below this replica, and %v", r.GetClient(), lack)
+	case code == codes.NotFound:
+		return nil, status.Errorf(codes.NotFound, "no leaf %q is connected", r.GetClient())
+	case ctx.Err() == nil && asking.Err() != nil:
+		return nil, status.Errorf(codes.DeadlineExceeded, "leaf %q did not answer within %v", r.GetClient(), within.Round(time.Millisecond))
+	case err != nil:
+		return nil, problem(err)
+	case a.GetError() != "":
+		return nil, status.Errorf(codes.Unavailable, "leaf %q gives no answer: %s", r.GetClient(), a.GetError())
+	}
+	warn(ctx, lack)
+	return a.GetExplain(), nil
 }
 
 // core is the decision core over what is served, without any process's own experience.
@@ -70,8 +81,16 @@ type core struct {
 	now     int64
 }
 
-// core compiles what is served, with the overrides as a change, if any, makes them.
-func (s *fleetService) core(live Live, change func([]route.Override) []route.Override) (*core, error) {
+func (s *fleetService) core(live Live) (*core, error) {
+	c, err := s.catalog(live)
+	if err != nil {
+		return nil, err
+	}
+	return s.compiled(live, c)
+}
+
+// catalog is what is served, as the core takes it.
+func (s *fleetService) catalog(live Live) (*route.Catalog, error) {
 	if live.Catalog == nil {
 		return nil, status.Errorf(codes.NotFound, "nothing is published in namespace %q", s.Namespace)
 	}
@@ -79,11 +98,14 @@ func (s *fleetService) core(live Live, change func([]route.Override) []route.Ove
 	if err != nil {
 		return nil, fmt.Errorf("read the catalog: %w", err)
 	}
-	if change != nil {
-		c.Overrides = change(c.Overrides)
-	}
+	return c, nil
+}
+
+// compiled is a core over a catalog and what the fleet knows.
+func (s *fleetService) compiled(live Live, c *route.Catalog) (*core, error) {
 	var f *route.Fleet
 	if live.Fleet != nil {
+		var err error
 		if f, err = wire.Fleet(live.Fleet); err != nil {
 			return nil, fmt.Errorf("read the fleet's state: %w", err)
 		}

@@ -2,12 +2,14 @@ package rpc
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/pointsman/pointsman/clientlib/route"
 	"github.com/pointsman/pointsman/clientlib/wire"
 	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
 )
@@ -15,6 +17,7 @@ import (
 type fleetService struct {
 	pb.UnimplementedFleetServiceServer
 	Config
+	streams streams
 }
 
 // live is what is served, if this replica serves the namespace.
@@ -29,55 +32,31 @@ func (s *fleetService) live(name string) (Live, error) {
 	return live, nil
 }
 
-// Status says how the fleet does, also while etcd is away.
-func (s *fleetService) Status(_ context.Context, r *pb.StatusRequest) (*pb.StatusResponse, error) {
+// ListEndpoints lists what the served catalog has, with what the fleet knows of each.
+func (s *fleetService) ListEndpoints(ctx context.Context, r *pb.ListEndpointsRequest) (*pb.ListEndpointsResponse, error) {
 	live, err := s.live(r.GetNamespace())
 	if err != nil {
 		return nil, err
 	}
-	out := &pb.StatusResponse{
-		Head: live.Head, StoreReachable: live.Away == nil, HeadAgeUs: time.Since(live.Confirmed).Microseconds(),
-		Overrides: standing(live.Overrides), Term: live.Term, ServerVersion: s.Version,
+	told, asked, err := led(ctx, s, pb.FleetServiceClient.ListEndpoints, r)
+	if asked {
+		return told, err
 	}
-	nodes := map[string]bool{}
-	for _, c := range s.clients(live) {
-		if c.GetState().GetGone() {
-			continue
-		}
-		out.Leaves++
-		nodes[c.GetState().GetNode()] = true
-		if c.GetBehind() {
-			out.Behind = append(out.Behind, c)
-		}
-	}
-	out.Nodes = uint32(len(nodes))
-	endpoints := s.endpoints(live)
-	out.Endpoints = uint32(len(endpoints))
-	for _, e := range endpoints {
-		if notClosed(e.GetFleet()) {
-			out.Open = append(out.Open, e)
-		}
-	}
-	for k := range live.Catalog.All() {
-		if k.Kind == pb.Kind_KIND_WORKLOAD {
-			out.Workloads++
-		}
-	}
-	return out, nil
-}
-
-// ListEndpoints lists what the served catalog has, with what the fleet knows of each.
-func (s *fleetService) ListEndpoints(_ context.Context, r *pb.ListEndpointsRequest) (*pb.ListEndpointsResponse, error) {
-	live, err := s.live(r.GetNamespace())
-	return &pb.ListEndpointsResponse{Endpoints: s.endpoints(live)}, err
+	warn(ctx, err)
+	return &pb.ListEndpointsResponse{Endpoints: s.endpoints(live)}, nil
 }
 
 // ListClients lists the leaves known here, direct or behind agents.
-func (s *fleetService) ListClients(_ context.Context, r *pb.ListClientsRequest) (*pb.ListClientsResponse, error) {
+func (s *fleetService) ListClients(ctx context.Context, r *pb.ListClientsRequest) (*pb.ListClientsResponse, error) {
 	live, err := s.live(r.GetNamespace())
 	if err != nil {
 		return nil, err
 	}
+	told, asked, err := led(ctx, s, pb.FleetServiceClient.ListClients, r)
+	if asked {
+		return told, err
+	}
+	warn(ctx, err)
 	return &pb.ListClientsResponse{Clients: s.clients(live)}, nil
 }
 
@@ -94,7 +73,7 @@ func behind(v *pb.Version, head *pb.Head) bool {
 	return v.GetStoreId() != head.GetStoreId() || v.GetEpoch() != head.GetEpoch() || v.GetGeneration() != head.GetGeneration()
 }
 
-// endpoints are in order of name. A body that does not decode is shown by its name.
+// endpoints are in order of name, each before its instances. A body that does not decode is shown by its name.
 func (s *fleetService) endpoints(live Live) []*pb.EndpointInfo {
 	overrides := map[string][]*pb.Override{}
 	for _, o := range standing(live.Overrides) {
@@ -108,32 +87,48 @@ func (s *fleetService) endpoints(live Live) []*pb.EndpointInfo {
 		e := &pb.Endpoint{}
 		_ = proto.Unmarshal(entry.Body, e) // what cannot be read stays empty
 		info := &pb.EndpointInfo{
-			Name: k.Name, Identity: e.GetIdentity(), Provider: e.GetProvider(), Model: e.GetModel(), Region: e.GetRegion(),
-			Overrides: overrides[k.Name], Evidence: live.Evidence[k.Name], Witnesses: live.Witnesses[k.Name],
+			Name: k.Name, Identity: e.GetIdentity(), Provider: e.GetProvider(), Model: e.GetModel(), Region: e.GetRegion(), Overrides: overrides[k.Name],
 		}
-		s.learned(live, info)
 		out = append(out, info)
+		for _, i := range instances(live, k.Name) {
+			one := proto.CloneOf(info)
+			one.Name, one.Identity = route.InstanceName(k.Name, i.GetAddress()), i.GetIdentity()
+			out = append(out, one)
+		}
+	}
+	for _, info := range out {
+		s.learned(live, info)
 	}
 	return out
 }
 
-// learned adds the fleet's row.
+// instances are the addresses that the leader found of an endpoint.
+func instances(live Live, endpoint string) []*pb.FleetInstance {
+	row, ok := live.Fleet.Lookup(wire.Key{Kind: pb.Kind_KIND_FLEET_INSTANCES, Name: endpoint})
+	all := &pb.FleetInstances{}
+	if !ok || proto.Unmarshal(row.Body, all) != nil {
+		return nil
+	}
+	return all.GetInstances()
+}
+
+// learned adds what the fleet knows.
 func (s *fleetService) learned(live Live, info *pb.EndpointInfo) {
+	reach := live.Reaches[info.GetName()]
+	info.Evidence, info.Witnesses = live.Evidence[info.GetName()], live.Witnesses[info.GetName()]
+	info.Reached, info.Unreached, info.UnreachedReason = reach.Reached, reach.Unreached, reach.Reason
 	row, ok := live.Fleet.Lookup(wire.Key{Kind: pb.Kind_KIND_FLEET_ENDPOINT, Name: info.GetName()})
 	known := &pb.FleetEndpoint{}
 	if !ok || proto.Unmarshal(row.Body, known) != nil || known.GetIdentity() != info.GetIdentity() {
 		return
 	}
-	info.Fleet, info.FleetAgeUs = known, max(0, s.Now()-row.At)
+	info.Fleet, info.FleetAgeUs, info.Speed = known, max(0, s.Now()-row.At), known.GetSpeed()
 }
 
-func notClosed(f *pb.FleetEndpoint) bool {
-	for _, b := range f.GetBreakers() {
-		if b.GetState() != pb.BreakerState_BREAKER_STATE_CLOSED {
-			return true
-		}
-	}
-	return false
+func notClosed(f *pb.FleetEndpoint) bool { return slices.ContainsFunc(f.GetBreakers(), isNotClosed) }
+
+func isNotClosed(b *pb.FleetBreaker) bool {
+	return b.GetState() != pb.BreakerState_BREAKER_STATE_CLOSED
 }
 
 // standing are the overrides that have not run out, with the time that each still holds.

@@ -3,12 +3,14 @@ package rpc
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -205,10 +207,89 @@ func TestWhatEtcdRefusesIsToldApart(t *testing.T) {
 	}{
 		{store.ErrUnavailable, codes.Unavailable, "routing goes on"},
 		{store.ErrBusy, codes.Aborted, "try again"},
+		{store.ErrRegressed, codes.FailedPrecondition, "adopt-store"},
 		{store.ErrNoSpace, codes.ResourceExhausted, "compact"},
 		{&store.SizeError{Size: 2, Limit: 1}, codes.InvalidArgument, "larger"},
 		{errors.New("digest"), codes.Internal, "digest"},
 	} {
 		wantCode(t, problem(c.err), c.want, c.says)
+	}
+}
+
+// instancesOf is a fleet state with instances of an endpoint, of which the first is half-open and half as fast.
+func instancesOf(t *testing.T, endpoint string, addresses ...string) *wire.State {
+	rows, all := map[wire.Key]wire.Entry{}, &pb.FleetInstances{Endpoint: endpoint}
+	add := func(r *pb.Resource, err error) {
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		rows[wire.Key{Kind: r.GetKind(), Name: r.GetName()}] = wire.Entry{Body: r.GetBody(), Hash: wire.HashOf(r.GetBody()), At: now}
+	}
+	for i, a := range addresses {
+		all.Instances = append(all.Instances, &pb.FleetInstance{Address: a, Identity: uint64(i + 1)})
+	}
+	body, err := proto.Marshal(all)
+	add(&pb.Resource{Kind: pb.Kind_KIND_FLEET_INSTANCES, Name: endpoint, Body: body}, err)
+	add(wire.EncodeFleetEndpoint(now, &route.FleetEndpoint{
+		Name: route.InstanceName(endpoint, addresses[0]), Identity: 1, At: now, Speed: 0.5,
+		Breakers: []route.FleetBreaker{{State: route.FleetHalfOpen, Round: 2}},
+	}))
+	return wire.NewState(pb.Track_TRACK_FLEET, &pb.Version{Epoch: 1, Term: 7, Sequence: 1}, rows)
+}
+
+func TestAnEndpointStandsBeforeItsInstancesWhichHaveBreakersOfTheirOwn(t *testing.T) {
+	w := newWorld(t)
+	w.publish(t, 0, sources("1.00", "chat"))
+	w.with = func(l *Live) {
+		l.Fleet = instancesOf(t, "chat-a", "10.0.0.1:80", "10.0.0.2:80")
+		l.Reaches = map[string]Reach{route.InstanceName("chat-a", "10.0.0.1:80"): {Reached: 1, Unreached: 2, Reason: "refused"}}
+	}
+	r, err := w.fleet.ListEndpoints(t.Context(), &pb.ListEndpointsRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range r.GetEndpoints() {
+		got = append(got, fmt.Sprintf("%s %s speed %v, %d of %d", e.GetName(), e.GetModel(), e.GetSpeed(), e.GetReached(), e.GetReached()+e.GetUnreached()))
+	}
+	if diff := cmp.Diff([]string{
+		"chat-a m speed 0, 0 of 0", "chat-a@10.0.0.1:80 m speed 0.5, 1 of 3", "chat-a@10.0.0.2:80 m speed 0, 0 of 0", "chat-b m speed 0, 0 of 0",
+	}, got); diff != "" {
+		t.Error(diff)
+	}
+	b, err := w.fleet.ListBreakers(t.Context(), &pb.ListBreakersRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"chat-a@10.0.0.1:80 ANY HALF_OPEN"}, linesOf(b.GetBreakers())); diff != "" {
+		t.Error(diff)
+	}
+	s, err := w.fleet.Status(t.Context(), &pb.StatusRequest{})
+	if err != nil || s.GetEndpoints() != 2 || len(s.GetOpen()) != 1 {
+		t.Error("instances count as endpoints:", s, err)
+	}
+}
+
+func TestStatusSaysWhatPausesWhoIsRefusedAndWhoCannotRunAllOfIt(t *testing.T) {
+	w := newWorld(t)
+	head := w.publish(t, 0, sources("1.00", "chat")).GetHead()
+	w.leaves = []*pb.LeafState{{
+		Leaf: "partial", Version: &pb.Version{StoreId: head.GetStoreId(), Epoch: 1, Generation: 1}, Unusable: []*pb.Unusable{{Workload: "chat", Reason: "unknown strategy"}},
+	}}
+	w.with = func(l *Live) {
+		l.Leader, l.Leads, l.Alarms = &pb.Leader{Replica: "me"}, true, []string{"store_regressed"}
+		l.Spent = []*pb.SpentQuota{{Quota: "q"}}
+		l.Shedding = []*pb.SheddingWorkload{{Workload: "chat"}}
+	}
+	s, err := w.fleet.Status(t.Context(), &pb.StatusRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.GetLeader().GetReplica() != "me" || !s.GetLeads() || len(s.GetAlarms()) != 1 || len(s.GetSpent()) != 1 || len(s.GetShedding()) != 1 {
+		t.Error(s)
+	}
+	if len(s.GetBehind()) != 1 || s.GetBehind()[0].GetBehind() {
+		t.Error(s.GetBehind())
 	}
 }

@@ -125,8 +125,8 @@ func (s *catalogService) Publish(ctx context.Context, r *pb.PublishRequest) (*pb
 
 func (s *catalogService) publish(ctx context.Context, r *pb.PublishRequest, c *pb.StoredContent, digest []byte) (*pb.Head, uint64, error) {
 	return s.Store.Publish(ctx, namespace(r.GetNamespace()), store.Publication{
-		Content: c, Base: r.GetBase(), AnyBase: r.GetAnyBase(), Actor: r.GetAuthor(), Compose: s.compose(namespace(r.GetNamespace())),
-		Info: &pb.RevisionInfo{Author: r.GetAuthor(), Message: r.GetMessage(), ToolVersion: r.GetToolVersion(), Digest: digest},
+		Content: c, Base: r.GetBase(), AnyBase: r.GetAnyBase(), Actor: actor(ctx, r.GetAuthor()), Compose: s.compose(namespace(r.GetNamespace())),
+		Info: &pb.RevisionInfo{Author: actor(ctx, r.GetAuthor()), Message: r.GetMessage(), ToolVersion: r.GetToolVersion(), Digest: digest},
 	})
 }
 

@@ -94,7 +94,7 @@ func (s *catalogService) Diff(ctx context.Context, r *pb.DiffRequest) (*pb.DiffR
 
 // Tag names a revision, or takes a name away.
 func (s *catalogService) Tag(ctx context.Context, r *pb.TagRequest) (*pb.TagResponse, error) {
-	return &pb.TagResponse{}, problem(s.Store.Tag(ctx, namespace(r.GetNamespace()), r.GetName(), r.GetRevision(), r.GetActor()))
+	return &pb.TagResponse{}, problem(s.Store.Tag(ctx, namespace(r.GetNamespace()), r.GetName(), r.GetRevision(), actor(ctx, r.GetActor())))
 }
 
 // Pin makes the fleet, or one workload, run a revision.
@@ -111,7 +111,7 @@ func (s *catalogService) Pin(ctx context.Context, r *pb.PinRequest) (*pb.PinResp
 		return nil, problem(err)
 	}
 	head, err := s.Store.Pin(ctx, ns, store.PinChange{
-		Workload: r.GetWorkload(), Revision: n, Reason: r.GetReason(), Actor: r.GetActor(), Compose: s.compose(ns),
+		Workload: r.GetWorkload(), Revision: n, Reason: r.GetReason(), Actor: actor(ctx, r.GetActor()), Compose: s.compose(ns),
 	})
 	return &pb.PinResponse{Head: head}, problem(err)
 }
@@ -132,7 +132,7 @@ func (s *catalogService) holds(ctx context.Context, namespace string, n uint64, 
 func (s *catalogService) Unpin(ctx context.Context, r *pb.UnpinRequest) (*pb.UnpinResponse, error) {
 	ns := namespace(r.GetNamespace())
 	head, err := s.Store.Unpin(ctx, ns, store.PinChange{
-		Workload: r.GetWorkload(), Reason: r.GetReason(), Actor: r.GetActor(), Compose: s.compose(ns),
+		Workload: r.GetWorkload(), Reason: r.GetReason(), Actor: actor(ctx, r.GetActor()), Compose: s.compose(ns),
 	})
 	return &pb.UnpinResponse{Head: head}, problem(err)
 }

@@ -29,30 +29,36 @@ func TestMain(m *testing.M) {
 	)
 }
 
-// world is both services over a store of their own. What they call live is what the
+// world is the services over a store of their own. What they call live is what the
 // store holds at that moment, with what a test adds.
 type world struct {
 	pb.CatalogServiceClient
-	fleet  pb.FleetServiceClient
-	store  *store.Store
-	leaves []*pb.LeafState
-	with   func(*Live)
+	fleet    pb.FleetServiceClient
+	operator pb.OperatorServiceClient
+	conn     *grpc.ClientConn
+	store    *store.Store
+	leaves   []*pb.LeafState
+	with     func(*Live)
 }
 
 const now = int64(1e9)
 
-func newWorld(t *testing.T) *world {
+func newWorld(t *testing.T, more ...func(*Config)) *world {
 	t.Helper()
 	st, err := store.Open(t.Context(), store.Config{DataDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	w := &world{store: st, with: func(*Live) {}}
-	server := grpc.NewServer(grpc.MaxRecvMsgSize(40 << 20))
-	Register(server, Config{
+	server := grpc.NewServer(grpc.MaxRecvMsgSize(40<<20), grpc.WaitForHandlers(true))
+	c := Config{
 		Store: st, Namespace: DefaultNamespace, Version: "v1", Now: func() int64 { return now },
 		Live: func() Live { return w.live(t) }, Leaves: func() []*pb.LeafState { return w.leaves },
-	})
+	}
+	for _, f := range more {
+		f(&c)
+	}
+	Register(server, c)
 	listener := bufconn.Listen(1 << 20)
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(listener) }()
@@ -69,7 +75,8 @@ func newWorld(t *testing.T) *world {
 		}
 		st.Close()
 	})
-	w.CatalogServiceClient, w.fleet = pb.NewCatalogServiceClient(conn), pb.NewFleetServiceClient(conn)
+	w.CatalogServiceClient, w.fleet, w.operator = pb.NewCatalogServiceClient(conn), pb.NewFleetServiceClient(conn), pb.NewOperatorServiceClient(conn)
+	w.conn = conn
 	return w
 }
 

@@ -34,6 +34,7 @@ type Config struct {
 	Duration time.Duration // 0: until ctx ends
 	Faults   []string      // NAME=fail@8s-18s
 	Listen   string        // of the control plane; another port is taken when it is in use
+	Token    string        // file where the control plane leaves the token of this user; empty: a folder that goes with the run
 	Logger   hclog.Logger  // nil: silent
 	Table    io.Writer     // where the live table goes; nil: none
 }

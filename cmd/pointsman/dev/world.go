@@ -14,11 +14,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hashicorp/go-hclog"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/pointsman/pointsman/agent"
+	"github.com/pointsman/pointsman/clientlib/cert"
 	"github.com/pointsman/pointsman/controlplane"
 	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
 	"github.com/pointsman/pointsman/test/fake"
@@ -79,22 +78,35 @@ func build(ctx context.Context, c Config, faults map[string][]fake.Fault) (w *wo
 		w.fakes = append(w.fakes, e)
 	}
 	log := c.Logger
-	if w.control, err = listen(ctx, c.Listen, filepath.Join(w.dir, "etcd"), log.Named("controlplane")); err != nil {
+	data := filepath.Join(w.dir, "etcd")
+	token := c.Token
+	if _, err := cert.OwnToken(token); token == "" || err != nil {
+		token = filepath.Join(data, controlplane.TokenName) // with -token-file the command line finds it there too
+	}
+	if w.control, err = listen(ctx, controlplane.Config{
+		Listen: c.Listen, DataDir: data, Version: "dev", Logger: log.Named("controlplane"), Peer: controlplane.Peer{LocalToken: token},
+	}); err != nil {
 		return w, err
 	}
 	parent := w.control.Addr().String()
 	w.agent, err = agent.New(agent.Config{Parents: []string{parent}, Socket: w.socket(), Dir: filepath.Join(w.dir, "agent"),
-		Node: "dev", Locality: "eu/west", Logger: log.Named("agent")})
+		Node: "dev", Locality: "eu/west", Logger: log.Named("agent"), Trust: agent.Trust{TokenFile: token}})
 	if err != nil {
 		return w, err
 	}
-	w.conn, err = grpc.NewClient(parent, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		return w, err
+	}
+	options, err := cert.Dial(parent, cert.Files{}, token)
+	if err != nil {
+		return w, err
+	}
+	w.conn, err = grpc.NewClient(parent, options...)
 	return w, err
 }
 
 // listen takes another port when the usual one is taken.
-func listen(ctx context.Context, address, dir string, log hclog.Logger) (*controlplane.Server, error) {
-	c := controlplane.Config{Listen: address, DataDir: dir, Version: "dev", Logger: log}
+func listen(ctx context.Context, c controlplane.Config) (*controlplane.Server, error) {
 	s, err := controlplane.New(ctx, c)
 	var inUse *net.OpError
 	if errors.As(err, &inUse) {
