@@ -16,8 +16,10 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/keepalive"
 
+	"github.com/pointsman/pointsman/agent/decide"
+	"github.com/pointsman/pointsman/agent/engine"
+	"github.com/pointsman/pointsman/agent/health"
 	"github.com/pointsman/pointsman/agent/hub"
 	"github.com/pointsman/pointsman/agent/journal"
 	"github.com/pointsman/pointsman/clientlib/uplink"
@@ -31,6 +33,8 @@ type Agent struct {
 	listeners []net.Listener
 	server    *grpc.Server
 	relay     *relay
+	witness   *witness
+	decide    *decide.Service
 	journal   *journal.Journal
 }
 
@@ -47,21 +51,29 @@ func New(c Config) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	return assemble(c, listeners)
+	d, err := c.door()
+	if err != nil {
+		return nil, errors.Join(err, hub.CloseAll(listeners))
+	}
+	return assemble(c, listeners, d)
 }
 
 // assemble makes the parts and joins them.
-func assemble(c Config, listeners []net.Listener) (a *Agent, err error) {
+func assemble(c Config, listeners []net.Listener, d door) (a *Agent, err error) {
 	a = &Agent{config: c, log: c.Logger, listeners: listeners}
-	if a.relay, err = newRelay(c, a.observe, a.observeLink, a.record); err != nil {
+	if a.relay, err = newRelay(c, d, ears{a.observe, a.observeLink, a.record}); err != nil {
 		return nil, errors.Join(err, hub.CloseAll(listeners))
 	}
 	a.journal = journal.Open(c.journal(a.observeDisk)) // the folder is this process's by now
-	a.server = grpc.NewServer(grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{
-		MinTime: 5 * time.Second, PermitWithoutStream: true, // children may ask whether their agent lives
-	}))
+	a.recall()
+	a.witness = newWitness(c, a.relay, a.observeEngine)
+	a.decide = decide.New(decide.Config{Open: c.core(d), Caller: caller, May: a.relay.shelf.may})
+	a.server = grpc.NewServer(append(d.options, hub.ServerOptions()...)...)
 	a.relay.hub.Register(a.server)
 	a.journal.Register(a.server)
+	a.decide.Register(a.server)
+	pb.RegisterNodeServiceServer(a.server, nodeService{agent: a})
+	health.Register(a.server, a.Ready)
 	return a, nil
 }
 
@@ -94,10 +106,13 @@ func (a *Agent) Run(ctx context.Context) error {
 		})
 	}
 	var linked error
-	parts.Go(func() { linked = a.relay.link.Run(ctx) })
+	for _, part := range []func(context.Context){a.relay.shelf.run, a.witness.run, a.decide.Run} {
+		parts.Go(func() { part(ctx) })
+	}
 	parts.Go(func() { a.alone(ctx, saved) })
 	children, gone := context.WithCancel(context.WithoutCancel(ctx))
 	recording.Go(func() { a.journal.Run(children) })
+	recording.Go(func() { linked = a.relay.link.Run(children) }) // what the hub says last goes up too
 	err := a.relay.hub.Run(ctx)
 	gone()
 	recording.Wait() // before another agent may take the socket, and the folder
@@ -157,6 +172,29 @@ func (a *Agent) observeDisk(err error) {
 		return
 	}
 	a.log.Info("the disk takes records again", "dir", a.config.Dir)
+}
+
+// observeEngine logs that a model server does not tell its load, or does again.
+func (a *Agent) observeEngine(t engine.Target, err error) {
+	if err != nil {
+		a.log.Warn("a model server does not tell its load", "endpoint", t.Endpoint, "error", err)
+		return
+	}
+	a.log.Info("a model server tells its load again", "endpoint", t.Endpoint)
+}
+
+// recall takes up the drains of another run.
+func (a *Agent) recall() {
+	if a.config.Dir == "" {
+		return
+	}
+	drains := a.relay.shelf.drains
+	if err := drains.open(a.config.Dir); err != nil {
+		a.log.Error("this node's drains cannot be read: it drains nothing", "error", err)
+	}
+	for _, d := range drains.list() {
+		a.log.Warn("drained on this node, as before", "endpoint", d.Endpoint, "until", d.Until, "actor", d.Actor, "reason", d.Reason)
+	}
 }
 
 // observeLink logs what changed above. A new parent knows nothing of the leaves yet.

@@ -67,7 +67,7 @@ func TestLeavesAreKnownAboveAndTheirEndIs(t *testing.T) {
 		c := startChain(t, catalog(1, "a"))
 		defer c.stop()
 		time.Sleep(15 * time.Second)
-		want := []*pb.LeafState{{Leaf: "leaf", Node: "far", Library: "go", Incarnation: 4, Version: catalog(1).Version()}}
+		want := []*pb.LeafState{{Leaf: "leaf", Node: "far", Library: "go", Incarnation: 4, Version: catalog(1).Version(), Via: "far"}}
 		ages := protocmp.IgnoreFields(&pb.LeafState{}, "age_us")
 		if diff := cmp.Diff(want, c.replica.hub.Leaves(), protocmp.Transform(), ages); diff != "" {
 			t.Error(diff)

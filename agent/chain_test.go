@@ -40,6 +40,7 @@ var parents = []string{"127.0.0.1:1"}
 // running is what goes on in the background until it is stopped.
 type running struct {
 	stop func()
+	end  func() // the same, outside of a bubble
 }
 
 func run(f func(context.Context)) running {
@@ -49,7 +50,8 @@ func run(f func(context.Context)) running {
 		defer close(done)
 		f(ctx)
 	}()
-	return running{sync.OnceFunc(func() { cancel(); <-done; synctest.Wait() })}
+	end := sync.OnceFunc(func() { cancel(); <-done })
+	return running{sync.OnceFunc(func() { end(); synctest.Wait() }), end}
 }
 
 // replica is a hub that has one catalog and one fleet state for whoever asks.
@@ -102,6 +104,7 @@ func (r *replica) heard() *pb.Report {
 	for _, m := range r.up {
 		out.Leaves = append(out.Leaves, m.Leaves...)
 		out.States = append(out.States, m.States...)
+		out.Nodes = append(out.Nodes, m.Nodes...)
 	}
 	r.up = nil
 	return out
@@ -109,15 +112,21 @@ func (r *replica) heard() *pb.Report {
 
 func serveAgent(t *testing.T, c Config, above, at place) running {
 	t.Helper()
+	_, r := serveAgentAt(t, c, above, at)
+	return r
+}
+
+func serveAgentAt(t *testing.T, c Config, above, at place) (*Agent, running) {
+	t.Helper()
 	c.Parents, c.Dial, c.Socket = parents, above.dial(), "unused"
 	if c.Logger == nil {
 		c.Logger = hclog.NewNullLogger()
 	}
-	a, err := assemble(c, []net.Listener{at})
+	a, err := assemble(c, []net.Listener{at}, door{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return run(func(ctx context.Context) {
+	return a, run(func(ctx context.Context) {
 		if err := a.Run(ctx); err != nil {
 			t.Errorf("agent %s: %v", c.Node, err)
 		}
@@ -148,6 +157,11 @@ func (l *leaf) Grant(dated int64, g *pb.Grant) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.grants, l.dated = append(l.grants, g), append(l.dated, dated)
+}
+
+// Ask answers with the leaf's name.
+func (l *leaf) Ask(q *pb.Question, answer func(*pb.Answer)) {
+	answer(&pb.Answer{Error: "asked " + q.GetLeaf()})
 }
 
 func (l *leaf) state(t pb.Track) *wire.State {
@@ -194,14 +208,15 @@ type chain struct {
 	near, far  running
 	leaf       *leaf
 	leafParent place
+	agents     map[string]*Agent
 }
 
 func startChain(t *testing.T, states ...*wire.State) *chain {
 	top, middle, bottom := newPlace(), newPlace(), newPlace()
-	c := &chain{leafParent: bottom}
+	c := &chain{leafParent: bottom, agents: map[string]*Agent{}}
 	c.replica = serveReplica(top, states...)
-	c.near = serveAgent(t, Config{Node: "near"}, top, middle)
-	c.far = serveAgent(t, Config{Node: "far"}, middle, bottom)
+	c.agents["near"], c.near = serveAgentAt(t, Config{Node: "near"}, top, middle)
+	c.agents["far"], c.far = serveAgentAt(t, Config{Node: "far"}, middle, bottom)
 	c.leaf = startLeaf(t, "leaf", bottom)
 	return c
 }

@@ -9,8 +9,10 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"google.golang.org/grpc"
 
+	"github.com/pointsman/pointsman/agent/dial"
 	"github.com/pointsman/pointsman/agent/hub"
 	"github.com/pointsman/pointsman/agent/journal"
+	"github.com/pointsman/pointsman/clientlib/cert"
 	"github.com/pointsman/pointsman/clientlib/uplink"
 	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
 )
@@ -26,8 +28,25 @@ type Config struct {
 	RecordsMiB int64    // of Dir for what libraries record; 0: 64; negative: nothing is recorded
 	Version    string   // of this build, for operators
 	Logger     hclog.Logger
-	Dial       []grpc.DialOption // credentials for parents that are not on this host
+	Trust
+
+	// Whose metrics are read and which addresses are tried: host, host:port, a range like
+	// 10.0.0.0/8, or "none". Empty: what the catalog names, but this host itself.
+	MetricsHosts []string
 }
+
+// Trust is how an agent knows its parents and its children.
+type Trust struct {
+	TLS       cert.Files        // what it serves with over TCP, and shows to parents; none: plain text on this host
+	TokenFile string            // holds the token that it shows to parents; empty: none
+	Dial      []grpc.DialOption // to parents, in the place of what TLS says
+	// LocalToken is the path of a file of mode 0600, made when it is missing, whose token this
+	// host's own user shows over loopback; empty: Dir's.
+	LocalToken string
+}
+
+// TokenName is the file in Dir that holds the token of this host's own user.
+const TokenName = "token"
 
 // DefaultSocket is where agents serve, and where programs look for one.
 const DefaultSocket = "/run/pointsman/agent.sock"
@@ -36,10 +55,16 @@ const maxRecordsMiB = 1 << 20
 
 // Check returns every fault at once.
 func (c Config) Check() error {
-	link := uplink.Config{Parents: c.Parents, Dial: c.Dial, Hello: &pb.Hello{Leaf: "agent"}, Now: func() int64 { return 0 }}
+	link := uplink.Config{Parents: c.Parents, TLS: c.TLS, Token: c.TokenFile, Dial: c.Dial, Hello: &pb.Hello{Leaf: "agent"}, Now: func() int64 { return 0 }}
 	err := errors.Join(link.Check(), c.addresses().Check())
 	if c.RecordsMiB > maxRecordsMiB {
 		err = errors.Join(err, fmt.Errorf("records: %d MiB, at most %d", c.RecordsMiB, maxRecordsMiB))
+	}
+	if c.Listen != "" && c.TLS.None() && c.tokenFile() == "" {
+		err = errors.Join(err, errors.New("listen: who comes over loopback shows a token: name a file for it, or a folder for states"))
+	}
+	if _, bad := dial.Parse(c.MetricsHosts); bad != nil {
+		err = errors.Join(err, fmt.Errorf("metrics hosts: %w", bad))
 	}
 	return err
 }
@@ -47,7 +72,15 @@ func (c Config) Check() error {
 // addresses are this host's. Who may connect to the socket is for its folder to say: give
 // that a group.
 func (c Config) addresses() hub.Addresses {
-	return hub.Addresses{Listen: c.Listen, Socket: c.Socket, Mode: 0o660}
+	return hub.Addresses{Listen: c.Listen, Socket: c.Socket, Mode: 0o660, TLS: c.TLS, Mutual: cert.Required, TokenFile: c.tokenFile()}
+}
+
+// tokenFile is where the token of this host's own user is; empty: there is none.
+func (c Config) tokenFile() string {
+	if c.LocalToken == "" && c.Dir != "" {
+		return filepath.Join(c.Dir, TokenName)
+	}
+	return c.LocalToken
 }
 
 // journal is where records go: on disk where states do.
@@ -62,6 +95,10 @@ func (c Config) journal(observe func(error)) journal.Config {
 func (c Config) filled() (Config, error) {
 	if c.Logger == nil {
 		c.Logger = hclog.NewNullLogger()
+	}
+	if c.TLS.Said == nil {
+		log := c.Logger
+		c.TLS.Said = func(err error) { log.Error("certificates", "error", err) }
 	}
 	if c.Node != "" {
 		return c, nil

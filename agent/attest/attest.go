@@ -1,0 +1,169 @@
+// Package attest says who an agent's children are: by the user at the other end of its socket, by
+// their certificate, or, over loopback, by the token of a file that only the agent's user may read.
+//
+// It knows no roles: what an identity may see is for the control plane to say. But what is only
+// this host's business, its records and drains, it keeps from other hosts.
+package attest
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/tap"
+
+	"github.com/pointsman/pointsman/agent/hub"
+	"github.com/pointsman/pointsman/clientlib/cert"
+	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
+)
+
+const (
+	handshakeWithin = 10 * time.Second
+	maxHeaders      = 32 << 10 // bytes of a call's headers
+	tellEach        = time.Second
+	service         = "/pointsman.v1."
+	healthMethod    = "/grpc.health.v1.Health/Check" // anybody's: it tells one word
+)
+
+// hostsOwn are the methods that an agent serves, and whether they are for callers on its host only.
+var hostsOwn = map[string]bool{
+	"SyncService/Sync":           false,
+	"RecordService/ListRecords":  true,
+	"DecisionService/Pick":       true,
+	"DecisionService/FirstToken": true,
+	"DecisionService/Settle":     true,
+	"NodeService/DrainNode":      true,
+	"NodeService/UndrainNode":    true,
+	"NodeService/NodeStatus":     true,
+}
+
+// Config is what a desk needs.
+type Config struct {
+	Token     string // of the agent's user; empty: nobody comes over loopback in plain text
+	TokenPath string // where that is, for those who need it
+	Log       hclog.Logger
+}
+
+// Desk is where callers of an agent are looked at. Make it with New.
+type Desk struct {
+	config Config
+	own    int
+	local  [sha256.Size]byte
+	now    func() time.Time
+
+	mu     sync.Mutex
+	told   time.Time
+	untold int
+}
+
+// New makes a desk.
+func New(c Config) *Desk {
+	if c.Log == nil {
+		c.Log = hclog.NewNullLogger()
+	}
+	return &Desk{config: c, own: os.Geteuid(), local: sha256.Sum256([]byte(c.Token)), now: time.Now}
+}
+
+// Options put the desk before all methods of a server.
+func (d *Desk) Options() []grpc.ServerOption {
+	return []grpc.ServerOption{
+		grpc.InTapHandle(d.tap), grpc.ConnectionTimeout(handshakeWithin), grpc.MaxHeaderListSize(maxHeaders),
+	}
+}
+
+// tap lets a call in by its headers, before a byte of its message is read.
+func (d *Desk) tap(ctx context.Context, info *tap.Info) (context.Context, error) {
+	if info.FullMethodName == healthMethod {
+		return ctx, nil
+	}
+	_, err := d.admit(ctx, info.Header, info.FullMethodName)
+	if err != nil {
+		d.tell(cert.PeerOf(ctx), info.FullMethodName, err)
+	}
+	return ctx, err
+}
+
+func (d *Desk) admit(ctx context.Context, md metadata.MD, method string) (string, error) {
+	p := cert.PeerOf(ctx)
+	users := p.UID >= 0 || p.Here && d.shows(md) // somebody of this host, not one whom a tunnel brings
+	identity, err := d.identify(p, md)
+	if err != nil {
+		return "", err
+	}
+	name, ours := strings.CutPrefix(method, service)
+	own, known := hostsOwn[name]
+	switch {
+	case !ours || !known:
+		return "", status.Errorf(codes.Unimplemented, "unknown method %s", method)
+	case own && !users:
+		return "", status.Errorf(codes.PermissionDenied, "%s is for users of the agent's own host: use its socket there", name)
+	}
+	return identity, nil
+}
+
+// identify says who called, by what cannot be made up.
+func (d *Desk) identify(p cert.Peer, md metadata.MD) (string, error) {
+	switch {
+	case p.Here && d.shows(md):
+		return cert.UserIdentity(d.own), nil
+	case !p.Expires.IsZero() && d.now().After(p.Expires):
+		return "", status.Errorf(codes.Unauthenticated, "the certificate of %s expired at %s: connect with a newer one", p.Identity, p.Expires.UTC().Format(time.RFC3339))
+	case p.Identity != "":
+		return p.Identity, nil
+	}
+	how := "show a certificate"
+	if p.Here && d.config.TokenPath != "" {
+		how = fmt.Sprintf("use the agent's socket, or the token of %s, for its own user", d.config.TokenPath)
+	}
+	return "", status.Error(codes.Unauthenticated, "who calls is not known: "+how)
+}
+
+// shows tells whether a call shows the token of the agent's user.
+func (d *Desk) shows(md metadata.MD) bool {
+	values := md.Get("authorization")
+	if len(values) != 1 || d.config.Token == "" {
+		return false
+	}
+	scheme, secret, _ := strings.Cut(values[0], " ")
+	return strings.EqualFold(scheme, "bearer") && sha256.Sum256([]byte(secret)) == d.local
+}
+
+// Join says who a child is, at its hello and again while its stream lives. Only the agent's own
+// user speaks for other leaves.
+func (d *Desk) Join(ctx context.Context, _ *pb.Hello) (hub.Guest, error) {
+	md, _ := metadata.FromIncomingContext(ctx)
+	identity, err := d.admit(ctx, md, service+"SyncService/Sync")
+	if err != nil {
+		return hub.Guest{}, err
+	}
+	return hub.Guest{Identity: identity, Relay: identity == cert.UserIdentity(d.own)}, nil
+}
+
+// tell logs who was turned away, once a second at most.
+func (d *Desk) tell(p cert.Peer, method string, err error) {
+	d.mu.Lock()
+	d.untold++
+	now, count := d.now(), d.untold
+	due := now.Sub(d.told) >= tellEach
+	if due {
+		d.told, d.untold = now, 0
+	}
+	d.mu.Unlock()
+	if due {
+		d.config.Log.Warn("turned away", "calls", count, "identity", p.Identity, "host", p.Host, "method", strings.TrimPrefix(method, service), "last", status.Convert(err).Message())
+	}
+}
+
+// Failed logs a connection whose handshake failed; cert.Accept calls it.
+func (d *Desk) Failed(from string, err error) {
+	d.tell(cert.Peer{Host: from}, "handshake", status.Error(codes.Unauthenticated, err.Error()))
+}
