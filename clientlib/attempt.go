@@ -21,6 +21,7 @@ type Endpoint struct {
 	BaseURL, APIVersion     string
 	Model                   string // as its provider calls it
 	Region                  string
+	Credential              string // its name; Secret is what it stands for
 }
 
 // flight is what the copies of an attempt share.
@@ -81,7 +82,7 @@ func (a Attempt) Endpoint() Endpoint {
 	e := a.f.endpoint
 	return Endpoint{
 		Name: e.Name, Provider: e.Provider, Dialect: e.Dialect, BaseURL: e.BaseURL, APIVersion: e.APIVersion,
-		Model: dialect.WireModel(e), Region: e.Region,
+		Model: dialect.WireModel(e), Region: e.Region, Credential: e.Credential,
 	}
 }
 

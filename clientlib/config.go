@@ -11,6 +11,7 @@ import (
 
 	"google.golang.org/grpc"
 
+	"github.com/pointsman/pointsman/clientlib/cert"
 	"github.com/pointsman/pointsman/clientlib/route"
 	"github.com/pointsman/pointsman/clientlib/wire"
 )
@@ -32,6 +33,7 @@ type Config struct {
 	Credentials  map[string]Credential // by the catalog's names; before POINTSMAN_CREDENTIAL_…
 	AllowedHosts []string              // the only ones anything is sent to, with POINTSMAN_ALLOWED_HOSTS; none: any
 	AllowExec    bool                  // let credentials come from commands
+	OthersSend   bool                  // what is decided here is sent by other programs: credentials and dialects are theirs to have
 
 	// How many tokens the prompt of a request's body is, by a tokenizer; 0: not known. Nil:
 	// none is asked, and bytes are counted. It is called for every request, by many at once.
@@ -40,10 +42,12 @@ type Config struct {
 	Queue     int           // calls that may wait while all endpoints are limited or full; default 1024, negative: none
 	QueueWait time.Duration // and for how long at most; default 30 s
 
-	Observer Observer          // told of attempts, calls and events; nil: nobody
-	Tracer   Tracer            // follows calls and attempts; nil: nobody
-	HTTP     http.RoundTripper // what Transport sends through, as it is; default: pooled, bounded connections
-	Dial     []grpc.DialOption // to parents that are neither loopback nor a unix socket
+	Observer  Observer          // told of attempts, calls and events; nil: nobody
+	Tracer    Tracer            // follows calls and attempts; nil: nobody
+	HTTP      http.RoundTripper // what Transport sends through, as it is; default: pooled, bounded connections
+	TLS       cert.Files        // how parents over TCP are reached, and who this is there; none: those on this host, in plain text
+	TokenFile string            // file with a bearer token for parents, read again when it changes; empty: none is shown
+	Dial      []grpc.DialOption // to parents, in the place of what TLS says
 }
 
 // Check says everything that is wrong with the configuration, the process's environment

@@ -47,6 +47,7 @@ var errCredential = errors.New("credential")
 type keyring struct {
 	keys    map[string]*key // by name
 	allowed []place         // nil: anywhere
+	others  bool            // send: nothing is sent from here
 }
 
 type key struct {
@@ -59,7 +60,7 @@ var nameForm = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
 func newKeyring(c Config, environ []string) (*keyring, error) {
 	declared, allowed := fromEnvironment(environ)
 	maps.Copy(declared, c.Credentials)
-	k := &keyring{keys: map[string]*key{}}
+	k := &keyring{keys: map[string]*key{}, others: c.OthersSend}
 	var faults []error
 	for _, name := range slices.Sorted(maps.Keys(declared)) {
 		key, err := newKey(declared[name], c.AllowExec)
@@ -141,8 +142,12 @@ func (k *keyring) usable(e *route.Endpoint) route.Reason {
 func (k *keyring) check(e *route.Endpoint) (route.Reason, error) {
 	u, _, err := parseBase(e.BaseURL)
 	switch {
+	case e.Awaits():
+		return route.ReasonUnsupported, errors.New("its instances are not known yet")
 	case err != nil:
 		return route.ReasonUnsupported, fmt.Errorf("base_url: %w", err)
+	case k.others:
+		return route.Pass, nil
 	case !spoken(e):
 		return route.ReasonUnsupported, fmt.Errorf("dialect %q with these APIs is not spoken by this version", e.Dialect)
 	}

@@ -79,14 +79,17 @@ func (n *news) adopt(source string, catalog *route.Catalog, fleet *route.Fleet) 
 		n.fleet = fleet
 		return nil
 	}
+	if fleet != nil {
+		fleet = fleet.Keep(n.fleet, catalog)
+	}
 	n.local.Wall = n.client.clock.zero(n.local.Wall)
 	snapshot, err := route.Compile(n.snapshot, catalog, fleet, n.local)
 	if err != nil {
 		return err
 	}
 	first := n.snapshot == nil
-	if catalog != n.catalog {
-		n.tellUnsendable(catalog)
+	if n.snapshot == nil || snapshot.Catalog() != n.snapshot.Catalog() {
+		n.tellUnsendable(snapshot.Catalog())
 	}
 	n.catalog, n.fleet, n.snapshot = catalog, fleet, snapshot
 	n.client.apply(snapshot)

@@ -76,7 +76,7 @@ func (c *Client) connect(cfg Config) (*uplink.Link, error) {
 	sel := cfg.selector()
 	r := c.reports
 	return uplink.New(uplink.Config{
-		Parents: cfg.Parents, Dial: cfg.Dial, Dir: cfg.StateDir, Now: c.clock.now, Observe: c.linked,
+		Parents: cfg.Parents, TLS: cfg.TLS, Token: cfg.TokenFile, Dial: cfg.Dial, Dir: cfg.StateDir, Now: c.clock.now, Observe: c.linked,
 		Hello: &pb.Hello{
 			Library: "go", LibraryVersion: version(), Leaf: r.leaf, Node: r.node, Locality: r.locality, Incarnation: r.incarnation,
 			Subscribe: &pb.Subscribe{View: leafView, All: sel.All, Workloads: sel.Workloads},

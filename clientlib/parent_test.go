@@ -34,6 +34,7 @@ type parent struct {
 	nacks    []*pb.Nack
 	reports  []*pb.LeafReport
 	records  []*pb.Records
+	answer   *pb.Answer // the last
 	down     chan *pb.SyncResponse
 }
 
@@ -121,6 +122,8 @@ func (p *parent) note(m *pb.SyncRequest) {
 		p.reports = append(p.reports, what.Report.GetLeaves()...)
 	case *pb.SyncRequest_Records:
 		p.records = append(p.records, what.Records)
+	case *pb.SyncRequest_Answer:
+		p.answer = what.Answer
 	}
 }
 

@@ -2,8 +2,10 @@ package clientlib
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -16,7 +18,8 @@ import (
 const (
 	reportEvery  = time.Second
 	urgentWithin = 100 * time.Millisecond
-	urgentMost   = 4 // a second
+	urgentMost   = 4                // a second
+	spentEvery   = 10 * time.Second // what pauses on is told again, for a leader that is new
 	tickAtMost   = 250 * time.Millisecond
 	tickAtLeast  = 5 * time.Millisecond
 )
@@ -28,9 +31,11 @@ type reports struct {
 	grant                atomic.Uint64 // the last one applied
 
 	sequence uint64
-	sent     [urgentMost]int64 // when the last ones went, in a ring
-	last     int64             // when the last interval ended
-	voted    bool              // votes stood in the last one
+	sent     [urgentMost]int64  // when the last ones went, in a ring
+	last     int64              // when the last interval ended
+	voted    bool               // votes stood in the last one
+	spent    []route.SpentQuota // as last told,
+	spentAt  int64              // and when
 }
 
 func newReports(c Config, now int64) *reports {
@@ -60,14 +65,15 @@ func (r *reports) urgentAt() int64 {
 }
 
 // next is the report of an interval that ends now, or nil: idle sends nothing. Votes
-// are all that stand, so the last one to fall is news as well.
+// are all that stand, so the last one to fall is news as well; so are quotas that pause.
 func (r *reports) next(now int64, term uint64, core route.Report) *pb.Report {
 	interval := now - r.last
 	r.last = now
-	idle := len(core.Rows) == 0 && len(core.Votes) == 0 && len(core.Probes) == 0 && !r.voted
-	if idle {
+	idle := len(core.Rows)+len(core.Votes)+len(core.Probes)+len(core.Sheds) == 0 && !r.voted
+	if idle && !r.pauses(now, core.Spent) {
 		return nil
 	}
+	r.spent, r.spentAt = core.Spent, now
 	r.voted = len(core.Votes) > 0
 	r.sent[r.sequence%urgentMost] = now
 	r.sequence++
@@ -78,6 +84,20 @@ func (r *reports) next(now int64, term uint64, core route.Report) *pb.Report {
 	report := wire.EncodeReport(now, &core)
 	wire.Bound(report, wire.MaxReport)
 	return &pb.Report{Leaves: []*pb.LeafReport{report}}
+}
+
+// pauses tells whether what pauses is news.
+func (r *reports) pauses(now int64, spent []route.SpentQuota) bool {
+	return !slices.Equal(spent, r.spent) || len(spent) > 0 && now-r.spentAt >= spentEvery.Microseconds()
+}
+
+// refused counts a call that ended without an endpoint.
+func (c *Client) refused(call *call, err error) {
+	if shed := (*ShedError)(nil); err != nil && errors.As(err, &shed) {
+		c.mu.Lock()
+		c.router.Refused(call.workload, shed.Kind)
+		c.mu.Unlock()
+	}
 }
 
 // loop ticks the core and reports until ctx ends.

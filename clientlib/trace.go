@@ -41,6 +41,7 @@ func (c *Client) startCall(ctx context.Context, call *call) context.Context {
 
 // endCall tells that a call has ended, which it does once.
 func (c *Client) endCall(call *call, err error) {
+	c.refused(call, err)
 	c.recordShed(call, err)
 	if c.observer == nil && call.traced == nil {
 		return

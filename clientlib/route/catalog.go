@@ -33,7 +33,7 @@ type Endpoint struct {
 	Identity   uint64 // learned state is keyed by it
 	Provider   string
 	Dialect    string
-	BaseURL    string // empty: not known yet, as for many instances
+	BaseURL    string // empty: not known yet
 	APIVersion string
 	Model      string // empty for a tool's endpoint
 	WireModel  string
@@ -54,6 +54,8 @@ type Endpoint struct {
 	Retires         int64 // µs since 1970, UTC; 0: never
 	Capacity        Capacity
 	Breaker         breaker.Policy
+	Instances       Instances // has some: its own BaseURL is only the form of theirs
+	Metrics         string    // what a model server tells its load in: vllm, sglang; empty: nobody reads it
 }
 
 // Capacity holds cold values of a self-hosted endpoint; 0: unknown.

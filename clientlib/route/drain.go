@@ -46,6 +46,7 @@ func (r *Router) Drain(now int64, out *Report) (done bool) {
 		return false
 	}
 	d.begun, out.Votes = false, r.votes()
+	out.Sheds, out.Spent = r.drainSheds(), r.spentQuotas(now)
 	return true
 }
 
@@ -79,6 +80,7 @@ func (g *gauges) add(now int64, s *slot) {
 
 // empty makes a tally count from nothing; busy is one that has attempts in flight.
 func (r *Router) empty(t *tally) (busy bool) {
+	t.worked, t.busy = 0, 0
 	t.cost = [combinations]money.Nano{}
 	for k, c := range t.cells {
 		if c != nil {
@@ -107,6 +109,9 @@ func (t *tally) rows(rows []Row) []Row {
 		if told {
 			rows = append(rows, Row{Endpoint: t.owner.name, Identity: t.owner.identity, Class: class, Workload: t.work.compiled.spec.Name, Cost: cost})
 			sum.tell(&rows[len(rows)-1])
+			if class == breaker.Any {
+				rows[len(rows)-1].WorkUS, rows[len(rows)-1].BusyUS = uint64(t.worked), uint64(t.busy)
+			}
 		}
 	}
 	return rows

@@ -107,7 +107,10 @@ func (e *Endpoint) retiresAt(wall int64) int64 {
 }
 
 func answer(usable func(*Endpoint) Reason, e *Endpoint) Reason {
-	if usable == nil {
+	switch {
+	case e.Awaits():
+		return ReasonUnsupported // nobody can send where no address is known
+	case usable == nil:
 		return Pass
 	}
 	return usable(e)

@@ -8,6 +8,7 @@ type Fleet struct {
 	Version   FleetVersion
 	Endpoints []FleetEndpoint
 	Workloads []FleetWorkload
+	Instances []FleetInstances // they stay while all else expires
 }
 
 // FleetVersion orders overlays by (Epoch, Term, Sequence).

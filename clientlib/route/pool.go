@@ -72,6 +72,9 @@ type roster struct {
 
 	rate     float64 // tokens a minute of those that have a limit, mean
 	ratedFor uint64  // which snapshot
+
+	others    []float64 // in flight, as they count: by place
+	othersFor uint64    // which snapshot
 }
 
 // deck draws places by share.
@@ -126,6 +129,9 @@ func (r *Router) freshen(now int64, p *pool) {
 	r.pass(now)
 	if p.changes != r.states.changes || now >= p.dueAt {
 		r.refresh(now, p)
+	}
+	if p.othersFor != r.overlay {
+		r.weighOthers(p)
 	}
 }
 

@@ -198,5 +198,6 @@ func (r *Router) coolOne(now int64, s *slot, q *quota, after int64) {
 }
 
 func (r *Router) cooling(now int64, s *slot, q *quota) {
+	r.pauses(s.learned, q)
 	r.event(Event{Kind: EventCooldown, At: now, Endpoint: s.endpoint.Name, Name: q.name, Until: q.common.CooledUntil()})
 }

@@ -7,7 +7,7 @@ import (
 
 // Report is one interval of one leaf: what Router.Report drains, and what the leader
 // judges. It counts at most once, by (Leaf, Incarnation, Sequence). The shell fills
-// who and when; the core fills Rows, Votes and Probes.
+// who and when; the core fills the rest.
 type Report struct {
 	Leaf, Node, Locality  string
 	Incarnation, Sequence uint64
@@ -17,6 +17,8 @@ type Report struct {
 	Rows                  []Row
 	Votes                 []Vote // all that stand
 	Probes                []ProbeResult
+	Sheds                 []Shed
+	Spent                 []SpentQuota // all that pause
 }
 
 // Row counts what ended at one endpoint in one class for one workload since the last
@@ -39,12 +41,30 @@ type Row struct {
 	OutstandingTokens   uint64
 	TTFT                []Bucket // window.Histogram's layout; merging is addition
 	Cost                money.Nano
+
+	// Of those served whose tokens are known: how long these would take at speed 1, by the same
+	// measure for every endpoint, and how long they took. In rows of class Any alone.
+	WorkUS, BusyUS uint64
 }
 
 // Bucket is one cell of a histogram.
 type Bucket struct {
 	Index uint32
 	Count uint64
+}
+
+// Shed counts the calls of one workload that were refused for one reason since the last report.
+type Shed struct {
+	Workload string
+	Kind     ShedKind
+	Count    uint64
+}
+
+// SpentQuota is a quota that pauses after its provider's 429s. An endpoint's own has the
+// endpoint's name.
+type SpentQuota struct {
+	Quota string
+	Until int64 // on the reader's clock, µs
 }
 
 // Vote is a local breaker that stands open.

@@ -52,6 +52,7 @@ type Router struct {
 	trips   []breaker.Trip // scratch
 	numbers []float64      // scratch
 	dealt   []int64        // scratch
+	refused refused        // waits for the next report
 }
 
 // watched is what is not to be trusted now, and what may be sent there all the same.
@@ -84,6 +85,7 @@ type work struct {
 	budget   budget
 	spill    spill
 	output   outputs
+	sheds    [shedKinds]uint64 // calls since the last report
 }
 
 const recentPools = 64 // that are found without the map, of a workload

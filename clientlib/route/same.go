@@ -16,7 +16,8 @@ func (e *Endpoint) same(o *Endpoint) bool {
 		slices.Equal(e.APIs, o.APIs) && slices.Equal(e.Capabilities, o.Capabilities) && slices.Equal(e.Compliance, o.Compliance) &&
 		e.Region == o.Region && e.Credential == o.Credential && slices.Equal(e.Quotas, o.Quotas) &&
 		e.ContextWindow == o.ContextWindow && e.MaxOutputTokens == o.MaxOutputTokens && samePrice(&e.Price, &o.Price) &&
-		e.Weight == o.Weight && e.Concurrency == o.Concurrency && e.Retires == o.Retires && e.Capacity == o.Capacity && e.Breaker == o.Breaker
+		e.Weight == o.Weight && e.Concurrency == o.Concurrency && e.Retires == o.Retires && e.Capacity == o.Capacity && e.Breaker == o.Breaker &&
+		e.Instances.same(&o.Instances) && e.Metrics == o.Metrics
 }
 
 func samePrice(p, o *money.Price) bool {

@@ -44,18 +44,18 @@ func (r *Router) inputs(now int64, p *pool, place int32, c *Call, in *Inputs) {
 	*in = Inputs{}
 	switch spec.Strategy {
 	case P2C:
-		in.Load, in.Time = l.load(now), r.expect(now, p, place, c.request.Input)
+		in.Load, in.Time = r.loadIn(now, p, place), r.expect(now, p, place, c.request.Input)
 		if spec.MoneyPerMS > 0 {
 			in.Price = r.need.worth(l, spec.MoneyPerMS)
 		}
 	case LeastLoaded:
-		in.Load, in.Share = l.load(now), r.shareOf(now, p, place)
+		in.Load, in.Share = r.loadIn(now, p, place), r.shareOf(now, p, place)
 	case WeightedLeastLatency:
-		in.Load, in.Time, in.Share = l.load(now), r.expect(now, p, place, c.request.Input), r.shareOf(now, p, place)
+		in.Load, in.Time, in.Share = r.loadIn(now, p, place), r.expect(now, p, place, c.request.Input), r.shareOf(now, p, place)
 	case LeastTokens:
 		in.Tokens, in.Rate = l.tokens(now), r.rate(p, place)
 	default:
-		in.Load, in.Time = l.load(now), r.expect(now, p, place, c.request.Input)
+		in.Load, in.Time = r.loadIn(now, p, place), r.expect(now, p, place, c.request.Input)
 	}
 }
 

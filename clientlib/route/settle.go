@@ -133,8 +133,12 @@ func (r *Router) served(now int64, s *slot, o *Outcome) mark {
 	s.learned.success.add(now, 1)
 	s.sample(now, took)
 	w := s.tally.work
-	if o.HasUsage && !o.Estimated {
-		w.output.learn(now, output)
+	if o.HasUsage {
+		s.tally.worked += prefill(tokens(o.Usage.Input-o.Usage.Cached)) + tpot*output
+		s.tally.busy += now - s.started
+		if !o.Estimated {
+			w.output.learn(now, output)
+		}
 	}
 	w.budget.earn(w.compiled.spec.Attempts.RetryRatio, w.compiled.spec)
 	return finished

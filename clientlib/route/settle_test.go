@@ -25,7 +25,7 @@ func TestWhatAnAttemptTouchesFillsFewCacheLines(t *testing.T) {
 		"a slot before its limits":    {unsafe.Offsetof(s.taken), 2 * line},
 		"a call":                      {unsafe.Sizeof(Call{}), 344},
 		"a tally":                     {unsafe.Sizeof(y), 7 * line},
-		"a tally before its costs":    {unsafe.Offsetof(y.cost), line},
+		"a tally before its sums":     {unsafe.Offsetof(y.worked), line},
 		"what a candidate reads":      {unsafe.Offsetof(l.latency) + extra, 2 * line},
 		"an endpoint's breaker":       {(unsafe.Offsetof(l.breaker) + extra) % line, 0},
 		"an endpoint's first numbers": {unsafe.Sizeof(l.running) + extra, 3 * line},

@@ -23,7 +23,9 @@ type Snapshot struct {
 // static is what only a new catalog changes.
 type static struct {
 	lineage
-	catalog    *Catalog
+	declared   *Catalog
+	instances  []FleetInstances // that it was expanded with
+	catalog    *Catalog         // expanded
 	vocabulary *vocabulary
 	wall       int64            // µs since 1970, UTC, when the core's clock is 0
 	facts      []*facts         // by name
@@ -59,31 +61,33 @@ type tenant struct {
 // Compile checks and joins what it is given and shares with prev what did not change.
 // The fleet and prev may be nil. Its error names every bad field.
 func Compile(prev *Snapshot, c *Catalog, f *Fleet, l Local) (*Snapshot, error) {
-	var old *static
-	if prev != nil {
-		old = prev.static
-	}
-	st, err := compileStatic(old, c, &l)
-	if err != nil {
-		return nil, err
-	}
 	if f != nil && (prev == nil || prev.fleet != f) {
 		if err := f.check(); err != nil {
 			return nil, err
 		}
+	}
+	var old *static
+	if prev != nil {
+		old = prev.static
+	}
+	st, err := compileStatic(old, c, f.instances(), &l)
+	if err != nil {
+		return nil, err
 	}
 	s := &Snapshot{static: st, fleet: f, words: make([]*word, len(st.facts))}
 	s.overlay(prev, l.Locality)
 	return s, nil
 }
 
-func compileStatic(prev *static, c *Catalog, l *Local) (*static, error) {
+func compileStatic(prev *static, declared *Catalog, in []FleetInstances, l *Local) (*static, error) {
+	c := prev.expanded(declared, in)
 	if prev != nil && prev.catalog == c && prev.holds(l) {
 		return prev, nil
 	}
 	var f faults
+	checkInstances(declared, &f)
 	older := prev
-	st := &static{catalog: c, wall: l.Wall, vocabulary: words(c, &f), workloads: make(map[string]*workload, len(c.Workloads))}
+	st := &static{declared: declared, instances: in, catalog: c, wall: l.Wall, vocabulary: words(c, &f), workloads: make(map[string]*workload, len(c.Workloads))}
 	if prev != nil && !prev.vocabulary.equal(st.vocabulary) {
 		prev = nil // its sets mean something else
 	}
@@ -102,6 +106,15 @@ func compileStatic(prev *static, c *Catalog, l *Local) (*static, error) {
 	st.rationAs(older)
 	checkOverrides(c, &f)
 	return st, f.err()
+}
+
+// expanded is the catalog with an endpoint for each instance, as it was made before if nothing
+// of that changed.
+func (s *static) expanded(declared *Catalog, in []FleetInstances) *Catalog {
+	if s != nil && s.declared == declared && (s.catalog == declared || slices.EqualFunc(s.instances, in, FleetInstances.same)) {
+		return s.catalog
+	}
+	return Expand(declared, in)
 }
 
 // descend notes what differs from prev, which has the same endpoints by name; or is nil.
@@ -132,6 +145,18 @@ func (s *static) of(name string) *facts {
 		return nil
 	}
 	if i, ok := s.index[name]; ok {
+		return s.facts[i]
+	}
+	return nil
+}
+
+// ofAny finds an endpoint's facts, or those of its first instance, or nil.
+func (s *static) ofAny(name string) *facts {
+	if f := s.of(name); f != nil {
+		return f
+	}
+	i, _ := slices.BinarySearchFunc(s.facts, InstanceName(name, ""), func(f *facts, name string) int { return strings.Compare(f.endpoint.Name, name) })
+	if i < len(s.facts) && Declared(s.facts[i].endpoint.Name) == name {
 		return s.facts[i]
 	}
 	return nil
@@ -214,18 +239,22 @@ func (s *Snapshot) overlay(prev *Snapshot, locality string) {
 // Version is the catalog's.
 func (s *Snapshot) Version() CatalogVersion { return s.static.catalog.Version }
 
-// Catalog is what was compiled; it must not be changed.
+// Catalog is what was compiled, with an endpoint for each instance; it must not be changed.
 func (s *Snapshot) Catalog() *Catalog { return s.static.catalog }
 
 // Fleet is the overlay that was compiled, or nil; it must not be changed.
 func (s *Snapshot) Fleet() *Fleet { return s.fleet }
 
 // Static is the answer of a workload's contract for one endpoint, before any request,
-// for any tenant.
+// for any tenant: an instance's is its endpoint's. That no instance is known yet is no
+// matter of the contract.
 func (s *Snapshot) Static(workload, endpoint string) Reason {
-	w, f := s.static.workloads[workload], s.static.of(endpoint)
+	w, f := s.static.workloads[workload], s.static.ofAny(endpoint)
 	if w == nil || f == nil {
 		return ReasonUnsupported
 	}
-	return w.allows(f)
+	if reason := w.allows(f); reason != ReasonUnsupported || !f.endpoint.Awaits() {
+		return reason
+	}
+	return Pass
 }

@@ -9,7 +9,7 @@ import (
 const (
 	combinations = 1 << (breaker.Classes - 1) // of classes: Any is in all
 	markBits     = 9                          // of a mark below its combination
-	maxMarks     = 124                        // a tally fills seven cache lines
+	maxMarks     = 116                        // a tally fills seven cache lines
 )
 
 // tally counts one endpoint's attempts for one workload since the last report. While one
@@ -19,6 +19,8 @@ type tally struct {
 	work    *work // of the last attempt
 	dirty   bool
 	used    uint8 // marks
+	worked  int64 // µs that the tokens of what was finished take at speed 1,
+	busy    int64 // and that they took
 	cost    [combinations]money.Nano
 	marks   [maxMarks]mark
 	owner   *learned

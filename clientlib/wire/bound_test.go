@@ -50,10 +50,32 @@ func TestASmallReportStaysAsItIs(t *testing.T) {
 	}
 }
 
-func TestAReportOfNothingButVotesIsLeftToItsReader(t *testing.T) {
-	r := &pb.LeafReport{Leaf: "l", Votes: []*pb.Vote{{Endpoint: "e"}}}
-	Bound(r, 1)
-	if len(r.Votes) != 1 || len(r.Rows) > 0 || r.Merged {
-		t.Errorf("%d votes, %d rows, merged %v: want it as it was", len(r.Votes), len(r.Rows), r.Merged)
+// Standing trips alone can be more than a report may be, when much is down.
+func TestVotesAreBoundedTooTheHardFirstAndTheSameEachTime(t *testing.T) {
+	made := func(from int) *pb.LeafReport {
+		r := &pb.LeafReport{Leaf: "l", Rows: []*pb.Row{{Endpoint: "e", Class: pb.Class_CLASS_ANY, Admitted: 1}}}
+		const n = 9000
+		for i := range n {
+			at := (i + from) % n
+			r.Votes = append(r.Votes, &pb.Vote{Endpoint: fmt.Sprintf("endpoint-%05d", at), Soft: at%3 == 0, Reason: "connection refused by its peer"})
+			r.Sheds = append(r.Sheds, &pb.Shed{Workload: fmt.Sprint("workload", at), Reason: "open", Count: 1})
+		}
+		Bound(r, MaxReport)
+		return r
+	}
+	a, b := made(0), made(4321)
+	if size := proto.Size(a); size > MaxReport || size < MaxReport*9/10 {
+		t.Errorf("%d bytes, want at most %d and not much less", size, MaxReport)
+	}
+	if !a.Merged || len(a.Sheds) != 0 || len(a.Votes) < 3000 {
+		t.Errorf("merged %v, %d sheds, %d votes", a.Merged, len(a.Sheds), len(a.Votes))
+	}
+	for i, v := range a.Votes {
+		if v.Soft {
+			t.Fatalf("vote %d is soft, and hard ones were cut", i)
+		}
+		if v.Endpoint != b.Votes[i].Endpoint {
+			t.Fatalf("vote %d is for %q, and then for %q", i, v.Endpoint, b.Votes[i].Endpoint)
+		}
 	}
 }

@@ -59,7 +59,8 @@ func (d *decoded) endpoint(e *pb.Endpoint) route.Endpoint {
 		ContextWindow: m.GetContextWindow(), MaxOutputTokens: m.GetMaxOutputTokens(), Price: price(m.GetPrice()),
 		Weight: given(e.Weight), Concurrency: given(e.Concurrency), Retires: retires(m.GetRetires()),
 		Capacity: route.Capacity{Slots: e.Capacity.GetSlots(), PrefillTPS: e.Capacity.GetPrefillTps(), TPOT: e.Capacity.GetTpotUs()},
-		Breaker:  policy(e.Breaker),
+		Breaker:  policy(e.Breaker), Metrics: e.Metrics,
+		Instances: route.Instances{DNS: e.Instances.GetDns(), Addresses: e.Instances.GetAddresses()},
 	}
 }
 

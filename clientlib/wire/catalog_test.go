@@ -217,7 +217,7 @@ func TestOverridesOfEachSort(t *testing.T) {
 	}
 }
 
-// What cannot be right refuses a warm update, naming all of it; cold, it costs the
+// Rule 6: what cannot be right refuses a warm update, naming all of it; cold, it costs the
 // workloads that reach it.
 func TestWhatCannotBeRight(t *testing.T) {
 	key := func(kind pb.Kind, name string) Key { return Key{kind, name} }

@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/pointsman/pointsman/clientlib/route"
 	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
 )
 
@@ -57,11 +58,11 @@ func Closure(s *State, sel Selector) map[Key]Entry {
 func FleetClosure(fleet *State, catalogView *State) map[Key]Entry {
 	taken := map[Key]Entry{}
 	for k, e := range fleet.All() {
-		about := pb.Kind_KIND_ENDPOINT
+		about := Key{pb.Kind_KIND_ENDPOINT, route.Declared(k.Name)}
 		if k.Kind == pb.Kind_KIND_FLEET_WORKLOAD {
-			about = pb.Kind_KIND_WORKLOAD
+			about = Key{pb.Kind_KIND_WORKLOAD, k.Name}
 		}
-		if _, ok := catalogView.Lookup(Key{about, k.Name}); ok {
+		if _, ok := catalogView.Lookup(about); ok {
 			taken[k] = e
 		}
 	}
@@ -137,7 +138,7 @@ func (c *closure) tenants() []*pb.Tenant {
 
 func (c *closure) overrides() {
 	for k := range c.from.All() {
-		if k.Kind == pb.Kind_KIND_OVERRIDE && c.has(pb.Kind_KIND_ENDPOINT, overridden(k.Name)) {
+		if k.Kind == pb.Kind_KIND_OVERRIDE && c.has(pb.Kind_KIND_ENDPOINT, route.Declared(overridden(k.Name))) {
 			c.take(k.Kind, k.Name, nil)
 		}
 	}

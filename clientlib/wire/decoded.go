@@ -97,7 +97,7 @@ func (d *decoded) fault(k Key, what string) {
 }
 
 func (d *decoded) override(k Key, e Entry) {
-	endpoint := overridden(k.Name)
+	endpoint := route.Declared(overridden(k.Name)) // of an instance, too
 	d.words[endpoint] = append(d.words[endpoint], k)
 	o, known, fault := override(k, e)
 	switch {

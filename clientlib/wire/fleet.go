@@ -31,6 +31,13 @@ func Fleet(s *State) (*route.Fleet, error) {
 		}
 		f.Workloads = append(f.Workloads, w)
 	}
+	for _, r := range s.kind(pb.Kind_KIND_FLEET_INSTANCES) {
+		in, fault := fleetInstances(r.key, r.entry)
+		if fault != "" {
+			errs = append(errs, fmt.Errorf("%v: %s", r.key, fault))
+		}
+		f.Instances = append(f.Instances, in)
+	}
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}

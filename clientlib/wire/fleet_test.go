@@ -125,9 +125,12 @@ func sampleReport() *route.Report {
 			Endpoint: "a", Identity: 7, Class: breaker.Long, Workload: "chat",
 			Admitted: 1, AdmitFailed: 2, Finished: 3, FinishFailed: 4, Slow: 5, Limited: 6, Excluded: 7, Invalid: 12,
 			InFlight: 8, PendingPromptTokens: 9, OutstandingTokens: 10, TTFT: []route.Bucket{{Index: 3, Count: 2}}, Cost: 11,
+			WorkUS: 13, BusyUS: 14,
 		}},
 		Votes:  []route.Vote{{Endpoint: "a", Identity: 7, Class: breaker.Tools, Phase: breaker.Finish, Round: 2, Soft: true, Reason: "slow"}},
 		Probes: []route.ProbeResult{{Permit: 1, Endpoint: "a", Identity: 7, Class: breaker.Any, Round: 2, Outcome: route.ProbeBad}},
+		Sheds:  []route.Shed{{Workload: "chat", Kind: route.ShedTenantCap, Count: 3}},
+		Spent:  []route.SpentQuota{{Quota: "q", Until: 9000}},
 	}
 }
 
@@ -139,8 +142,19 @@ func TestAReportRoundTrips(t *testing.T) {
 	}
 	want := sampleReport()
 	want.At += dated - now
+	want.Spent[0].Until += dated - now
 	if diff := cmp.Diff(want, &got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestEveryKindOfShedHasAWordOfItsOwn(t *testing.T) {
+	seen := map[string]bool{"": true}
+	for k := range route.ShedKind(6) {
+		if word := ShedWord(k); seen[word] {
+			t.Errorf("kind %v is told as %q", k, word)
+		}
+		seen[ShedWord(k)] = true
 	}
 }
 
@@ -148,6 +162,7 @@ func TestAReportSkipsWhatIsNotKnownAndRefusesWhatCannotBeRight(t *testing.T) {
 	m := &pb.LeafReport{
 		Leaf: "l", AgeUs: -5, Rows: []*pb.Row{{Class: 9}, {}, {Class: pb.Class_CLASS_ANY, CostNanoUsd: -5}}, Votes: []*pb.Vote{{Class: pb.Class_CLASS_ANY}, {Phase: pb.Phase_PHASE_ADMIT}},
 		Probes: []*pb.ProbeResult{{Class: pb.Class_CLASS_ANY}, {Class: pb.Class_CLASS_ANY, Outcome: 9}},
+		Sheds: []*pb.Shed{nil, {Workload: "w", Reason: "a whim"}, {Reason: "open"}}, Spent: []*pb.Spent{nil, {Quota: "q"}, {Quota: "q", RemainingUs: -1}, {RemainingUs: 5}},
 	}
 	got, err := Report(100, m)
 	if diff := cmp.Diff(route.Report{Leaf: "l", At: 100, Rows: make([]route.Row, 1)}, got); err != nil || diff != "" {

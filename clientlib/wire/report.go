@@ -30,8 +30,23 @@ func EncodeReport(now int64, r *route.Report) *pb.LeafReport {
 			Round: p.Round, Outcome: pb.ProbeOutcome(p.Outcome),
 		})
 	}
+	for _, s := range r.Sheds {
+		m.Sheds = append(m.Sheds, &pb.Shed{Workload: s.Workload, Reason: shedWords[s.Kind], Count: s.Count})
+	}
+	for _, q := range r.Spent {
+		m.Spent = append(m.Spent, &pb.Spent{Quota: q.Quota, RemainingUs: remaining(now, q.Until)})
+	}
 	return m
 }
+
+// shedWords are the protocol's for why calls were refused.
+var shedWords = map[route.ShedKind]string{
+	route.ShedIncompatible: "incompatible", route.ShedOpen: "open", route.ShedLimited: "limited",
+	route.ShedFull: "full", route.ShedTenant: "tenant", route.ShedTenantCap: "tenant_cap",
+}
+
+// ShedWord is the protocol's word for why a call was refused.
+func ShedWord(k route.ShedKind) string { return shedWords[k] }
 
 func encodeRow(r *route.Row) *pb.Row {
 	m := &pb.Row{
@@ -39,7 +54,7 @@ func encodeRow(r *route.Row) *pb.Row {
 		Admitted: r.Admitted, AdmitFailed: r.AdmitFailed, Finished: r.Finished, FinishFailed: r.FinishFailed,
 		Slow: r.Slow, Limited: r.Limited, Excluded: r.Excluded, Invalid: r.Invalid,
 		InFlight: r.InFlight, PendingPromptTokens: r.PendingPromptTokens, OutstandingTokens: r.OutstandingTokens,
-		CostNanoUsd: int64(r.Cost),
+		CostNanoUsd: int64(r.Cost), WorkUs: r.WorkUS, BusyUs: r.BusyUS,
 	}
 	for _, b := range r.TTFT {
 		m.Ttft = append(m.Ttft, &pb.Bucket{Index: b.Index, Count: b.Count})
@@ -47,8 +62,8 @@ func encodeRow(r *route.Row) *pb.Row {
 	return m
 }
 
-// Report decodes one leaf's interval from a message dated so. Rows, votes and probes of a
-// class, phase or outcome that is not known here are skipped.
+// Report decodes one leaf's interval from a message dated so. What has a class, phase,
+// outcome or reason that is not known here is skipped.
 func Report(dated int64, m *pb.LeafReport) (route.Report, error) {
 	switch {
 	case m.GetLeaf() == "":
@@ -66,7 +81,7 @@ func Report(dated int64, m *pb.LeafReport) (route.Report, error) {
 			r.Rows[len(r.Rows)-1].Class = class
 		}
 	}
-	r.Votes, r.Probes = votes(m.Votes), probes(m.Probes)
+	r.Votes, r.Probes, r.Sheds, r.Spent = votes(m.Votes), probes(m.Probes), sheds(m.Sheds), spent(dated, m.Spent)
 	return r, nil
 }
 
@@ -76,7 +91,7 @@ func decodeRow(m *pb.Row) route.Row {
 		Admitted: m.Admitted, AdmitFailed: m.AdmitFailed, Finished: m.Finished, FinishFailed: m.FinishFailed,
 		Slow: m.Slow, Limited: m.Limited, Excluded: m.Excluded, Invalid: m.Invalid,
 		InFlight: m.InFlight, PendingPromptTokens: m.PendingPromptTokens, OutstandingTokens: m.OutstandingTokens,
-		Cost: money.Nano(max(m.CostNanoUsd, 0)),
+		Cost: money.Nano(max(m.CostNanoUsd, 0)), WorkUS: m.WorkUs, BusyUS: m.BusyUs,
 	}
 	for _, b := range m.Ttft {
 		r.TTFT = append(r.TTFT, route.Bucket{Index: b.GetIndex(), Count: b.GetCount()})
@@ -106,6 +121,26 @@ func probes(ms []*pb.ProbeResult) (out []route.ProbeResult) {
 				Permit: m.Permit, Endpoint: m.Endpoint, Identity: m.Identity, Class: class,
 				Round: m.Round, Outcome: route.ProbeOutcome(m.Outcome),
 			})
+		}
+	}
+	return out
+}
+
+func sheds(ms []*pb.Shed) (out []route.Shed) {
+	for _, m := range ms {
+		for kind, word := range shedWords {
+			if word == m.GetReason() && m.GetWorkload() != "" {
+				out = append(out, route.Shed{Workload: m.Workload, Kind: kind, Count: m.Count})
+			}
+		}
+	}
+	return out
+}
+
+func spent(dated int64, ms []*pb.Spent) (out []route.SpentQuota) {
+	for _, m := range ms {
+		if m.GetQuota() != "" && m.RemainingUs > 0 {
+			out = append(out, route.SpentQuota{Quota: m.Quota, Until: plus(dated, m.RemainingUs)})
 		}
 	}
 	return out

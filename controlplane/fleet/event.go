@@ -13,6 +13,8 @@ const (
 	HalfOpened
 	Ramping
 	Closed
+	Limited  // an endpoint, a quota or a workload's calls, for five minutes on end
+	Spilling // more than a fifth of a workload goes to lower tiers, for five minutes on end
 )
 
 func (k Kind) String() string {
@@ -25,16 +27,21 @@ func (k Kind) String() string {
 		return "ramping"
 	case Closed:
 		return "closed"
+	case Limited:
+		return "limited"
+	case Spilling:
+		return "spilling"
 	}
 	return "unknown"
 }
 
-// Event is one change of a breaker, with its evidence.
+// Event is one change of a breaker, or what has gone on for long, with its evidence.
 type Event struct {
 	At       int64
 	Kind     Kind
-	Endpoint string
+	Endpoint string // empty: it is about Name
 	Identity uint64
+	Name     string // of a quota or workload
 	Class    breaker.Class
 	Locality string // empty: everywhere
 	Round    uint64
@@ -53,6 +60,10 @@ func (f *Fleet) Events() []Event {
 func (f *Fleet) tell(now int64, e *endpoint, w *word, v Event) {
 	v.At, v.Endpoint, v.Identity = now, e.spec.Name, e.spec.Identity
 	v.Class, v.Locality, v.Round, v.Soft = w.class, w.locality, w.round, w.soft
+	f.add(v)
+}
+
+func (f *Fleet) add(v Event) {
 	if len(f.events) >= mostEvents {
 		f.events = append(f.events[:0], f.events[1:]...)
 	}

@@ -17,6 +17,7 @@ import (
 	"slices"
 
 	"github.com/pointsman/pointsman/clientlib/route"
+	"github.com/pointsman/pointsman/clientlib/route/window"
 )
 
 const (
@@ -41,13 +42,27 @@ type Fleet struct {
 	held      []route.FleetEndpoint
 	endpoints map[string]*endpoint
 	order     []*endpoint // by name
-	leaves    map[string]*leaf
-	roster    []string // of leaves; in order after inRoster
-	nodes     map[string]*node
+	tiers     []*tierOf
 	troubled  map[string]bool // providers of endpoints that are held
 	retries   map[string]*retries
+	reporters
+	people
 	schedule
 	outcome
+}
+
+// reporters are who is heard.
+type reporters struct {
+	leaves map[string]*leaf
+	roster []string // of leaves; in order after inRoster
+	nodes  map[string]*node
+}
+
+// people is what is told to people, and decides nothing.
+type people struct {
+	agents  map[string]*agent
+	sheds   map[shed]*window.Window
+	strains strains
 }
 
 type schedule struct {
@@ -67,25 +82,34 @@ type outcome struct {
 
 // endpoint is what the fleet knows of one identity.
 type endpoint struct {
-	spec      *route.Endpoint
-	drains    []route.Override
-	workloads []string
-	pools     []*pool
-	limits    limits
-	sites     []*site // by locality
-	words     []*word // by class, then everywhere, then locality
-	round     uint64  // of the latest word
-	at        int64   // when the row was true
-	changed   bool
-	dirty     *[]*endpoint // the fleet's
+	spec *route.Endpoint
+	declared
+	speed   speed
+	sites   []*site // by locality
+	words   []*word // by class, then everywhere, then locality
+	round   uint64  // of the latest word
+	at      int64   // when the row was true
+	changed bool
+	dirty   *[]*endpoint // the fleet's
+}
+
+// declared is what the catalog makes of an endpoint.
+type declared struct {
+	drains   []route.Override
+	services []service // by workload
+	pools    []*pool
+	tiers    []*tierOf
+	limits   limits
 }
 
 // New is a judge that knows no catalog yet.
 func New(c Config) *Fleet {
 	return &Fleet{
 		term: c.Term, permits: c.Term << termBits, held: c.Held,
-		endpoints: map[string]*endpoint{}, leaves: map[string]*leaf{}, nodes: map[string]*node{},
-		troubled: map[string]bool{}, retries: map[string]*retries{}, outcome: outcome{retold: map[string]route.FleetWorkload{}},
+		endpoints: map[string]*endpoint{}, troubled: map[string]bool{}, retries: map[string]*retries{},
+		reporters: reporters{leaves: map[string]*leaf{}, nodes: map[string]*node{}},
+		people:    people{map[string]*agent{}, map[shed]*window.Window{}, strains{limits: map[strained]*strain{}, spills: map[string]*spill{}}},
+		outcome:   outcome{retold: map[string]route.FleetWorkload{}},
 	}
 }
 
@@ -126,7 +150,8 @@ func (f *Fleet) Apply(now int64, c *route.Catalog) {
 // apply replaces what operators declared. Windows of another length start empty.
 func (e *endpoint) apply(spec *route.Endpoint) {
 	old := e.spec
-	e.spec, e.drains, e.workloads, e.pools, e.limits = spec, nil, nil, nil, limits{}
+	e.spec, e.declared = spec, declared{}
+	e.speed.describe(spec.Capacity)
 	if old == nil || old.Breaker.Window == spec.Breaker.Window && old.Breaker.SlowWindow == spec.Breaker.SlowWindow {
 		return
 	}
@@ -156,6 +181,7 @@ func (f *Fleet) Tick(now int64) (next int64) {
 	}
 	next = f.swept + sweepEvery
 	for _, e := range f.order {
+		next = min(next, f.rested(now, e))
 		for _, w := range e.words {
 			next = min(next, max(f.step(now, e, w), now+1))
 		}
@@ -170,7 +196,11 @@ func (f *Fleet) Tick(now int64) (next int64) {
 // sweep forgets leaves and witnesses, and judges again where fewer of them are left.
 func (f *Fleet) sweep(now int64) {
 	f.sweepLeaves(now)
+	f.sweepAgents(now)
+	f.sweepStatus(now)
 	f.judgeRetries(now)
+	f.judgeSpeeds(now)
+	f.endure(now)
 	clear(f.troubled)
 	for _, e := range f.order {
 		if e.held() {

@@ -70,7 +70,7 @@ func TestAReportCountsAtMostOnce(t *testing.T) {
 		{3, 1 << 63, true, true}, {3, 75, false, false}, {3, 1<<63 - 63, true, false}, {3, 1<<63 - 64, false, false},
 		{4, 0, true, true}, {4, 0, false, false}, {4, 1, true, true},
 	}
-	l := &leaf{incarnation: 3}
+	l := &once{incarnation: 3}
 	for i, s := range steps {
 		if fresh, latest := l.counts(s.incarnation, s.sequence); fresh != s.fresh || latest != s.latest {
 			t.Fatalf("step %d, %d/%d: fresh %v, latest %v, want %v, %v", i, s.incarnation, s.sequence, fresh, latest, s.fresh, s.latest)
@@ -124,8 +124,20 @@ func TestMemoryIsBounded(t *testing.T) {
 	if n := len(f.Events()); n != mostEvents {
 		t.Errorf("%d events", n)
 	}
-	for now := int64(0); now < 3*forgotten; now += minute {
+	for i := range mostSeen + 10 {
+		f.ObserveNode(1, route.NodeReport{Node: fmt.Sprint(i), Sequence: 1, At: 1, Reaches: []route.Reach{{Endpoint: "a", Identity: 1}, {Endpoint: fmt.Sprint(i), Identity: 1}}})
+		quota := []route.SpentQuota{{Quota: fmt.Sprint(i), Until: minute}}
+		f.Observe(1, route.Report{Leaf: fmt.Sprint(i), Sequence: 2, At: 1, Spent: quota, Sheds: []route.Shed{{Workload: fmt.Sprint(i), Count: 1}}})
+	}
+	f.Tick(2)
+	if len(f.agents) != mostSeen || len(f.agents["1"].reaches) != 1 || len(f.strains.limits) > mostNames || len(f.sheds) > 0 {
+		t.Errorf("%d agents, of one %d reaches, %d limits, %d sheds", len(f.agents), len(f.agents["1"].reaches), len(f.strains.limits), len(f.sheds))
+	}
+	for now := int64(0); now < 3*forgotten; now += 10 * minute {
 		f.Tick(now)
+	}
+	if len(f.agents)+len(f.strains.limits)+len(f.strains.spills) != 0 {
+		t.Errorf("after hours of silence %d agents, %d limits, %d spills are known", len(f.agents), len(f.strains.limits), len(f.strains.spills))
 	}
 	if len(f.leaves)+len(f.nodes)+len(f.roster)+len(f.endpoints["a"].sites) != 0 {
 		t.Errorf("after hours of silence %d leaves, %d nodes, %d sites are known", len(f.leaves), len(f.nodes), len(f.endpoints["a"].sites))
@@ -182,6 +194,8 @@ func riot(t *testing.T, seed uint64) (out []string) {
 		now += r.rng.Int64N(second / 4)
 		report := r.report(now)
 		f.Observe(now, report)
+		f.ObserveNode(now, r.node(now))
+		f.Status(now)
 		if r.rng.IntN(50) == 0 {
 			f.Gone(now, report.Leaf)
 		}
@@ -238,6 +252,10 @@ func (r *rioter) report(now int64) route.Report {
 	}
 	r.sequence[out.Leaf] += r.rng.Uint64N(3)
 	out.Sequence = r.sequence[out.Leaf]
+	if r.rng.IntN(4) == 0 {
+		out.Sheds = []route.Shed{{Workload: "chat", Kind: route.ShedKind(r.rng.IntN(6)), Count: r.rng.Uint64N(9)}}
+		out.Spent = []route.SpentQuota{{Quota: "q", Until: now + r.rng.Int64N(minute)}}
+	}
 	for _, e := range r.catalog.Endpoints {
 		class := breaker.Class(r.rng.IntN(int(breaker.Classes)))
 		out.Rows = append(out.Rows, r.row(e.Name, class))
@@ -248,11 +266,23 @@ func (r *rioter) report(now int64) route.Report {
 	return out
 }
 
+// node is an agent's, with whatever numbers.
+func (r *rioter) node(now int64) route.NodeReport {
+	r.sequence["node"]++
+	any := func() float64 { return r.rng.Float64()*20 - 4 }
+	return route.NodeReport{
+		Node: "n", Sequence: r.sequence["node"], At: now,
+		Engines: []route.EngineLoad{{Endpoint: "a", Identity: 1, Running: any(), Waiting: any(), KVUsed: r.rng.Float64(), PromptTPS: 100 * any(), OutputTPS: 100 * any()}},
+		Reaches: []route.Reach{{Endpoint: "b", Identity: 1, Reached: r.rng.IntN(2) == 0}},
+	}
+}
+
 func (r *rioter) row(endpoint string, c breaker.Class) route.Row {
 	return route.Row{
 		Endpoint: endpoint, Identity: 1, Class: c, Workload: "chat",
 		Admitted: r.rng.Uint64N(9), AdmitFailed: r.rng.Uint64N(9), Finished: r.rng.Uint64N(9), FinishFailed: r.rng.Uint64N(5),
 		Slow: r.rng.Uint64N(3), Limited: r.rng.Uint64N(9), InFlight: r.rng.Uint64N(5),
+		WorkUS: r.rng.Uint64N(9 * second), BusyUS: r.rng.Uint64N(9 * second),
 	}
 }
 
@@ -260,6 +290,9 @@ func (r *rioter) row(endpoint string, c breaker.Class) route.Row {
 func check(t *testing.T, f *Fleet) {
 	t.Helper()
 	for _, e := range f.order {
+		if v := e.speed.now; v != 0 && !(v >= slowest && v <= fastest) {
+			t.Fatalf("%s has speed %g", e.spec.Name, v)
+		}
 		for _, w := range e.words {
 			inFlight := int64(0)
 			for _, p := range w.permits {

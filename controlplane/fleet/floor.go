@@ -19,8 +19,15 @@ type pool struct {
 // limits are how long an attempt may take, over the workloads that reach the endpoint.
 type limits struct{ stream, whole, total int64 }
 
+// service is a workload that an endpoint serves.
+type service struct {
+	name  string
+	lower bool // not in the first tier that has anybody for it
+}
+
 // relate derives from a catalog what endpoints share.
 func (f *Fleet) relate(c *route.Catalog) {
+	f.tiers = f.tiers[:0]
 	weights := map[string]int64{}
 	for _, o := range c.Overrides {
 		e := f.endpoints[o.Endpoint]
@@ -40,13 +47,13 @@ func (f *Fleet) relate(c *route.Catalog) {
 }
 
 func (f *Fleet) relateWorkload(w *route.Workload, weights map[string]int64) {
-	byNeed := map[string]*pool{}
+	byNeed, first := map[string]*pool{}, f.relateTiers(w)
 	for _, name := range members(w) {
 		e := f.endpoints[name]
-		if e == nil || !hasAll(e.spec.Capabilities, w.Contract.Requires) {
+		if !fits(e, w) {
 			continue
 		}
-		e.workloads = append(e.workloads, w.Name)
+		e.services = append(e.services, service{w.Name, !slices.Contains(first, name)})
 		e.limits.extend(&w.Attempts)
 		weight := e.spec.Weight
 		if o, ok := weights[name]; ok {
@@ -67,6 +74,31 @@ func (f *Fleet) relateWorkload(w *route.Workload, weights map[string]int64) {
 	}
 }
 
+// relateTiers joins those that share a tier, and returns the first one that has anybody.
+func (f *Fleet) relateTiers(w *route.Workload) (first []string) {
+	for _, t := range w.Tiers {
+		tier := &tierOf{}
+		for _, name := range t.Endpoints {
+			if e := f.endpoints[name]; fits(e, w) {
+				tier.members = append(tier.members, e)
+				e.tiers = append(e.tiers, tier)
+			}
+		}
+		if len(tier.members) == 0 {
+			continue
+		}
+		f.tiers = append(f.tiers, tier)
+		if first == nil {
+			first = t.Endpoints
+		}
+	}
+	return first
+}
+
+func fits(e *endpoint, w *route.Workload) bool {
+	return e != nil && hasAll(e.spec.Capabilities, w.Contract.Requires)
+}
+
 // members are the endpoints of all tiers, each once, sorted.
 func members(w *route.Workload) []string {
 	var out []string
@@ -85,7 +117,16 @@ func (l *limits) extend(a *route.Attempts) {
 	l.stream, l.whole, l.total = max(l.stream, a.FirstToken), max(l.whole, a.Answer), max(l.total, a.Total)
 }
 
-func (e *endpoint) serves(workload string) bool { return slices.Contains(e.workloads, workload) }
+func (e *endpoint) serves(workload string) bool { return e.service(workload) != nil }
+
+func (e *endpoint) service(workload string) *service {
+	for i := range e.services {
+		if e.services[i].name == workload {
+			return &e.services[i]
+		}
+	}
+	return nil
+}
 
 // spares tells whether a soft trip leaves every pool enough: what is out already, drains
 // and the candidate count.

@@ -7,7 +7,11 @@ import (
 	"github.com/pointsman/pointsman/clientlib/route/breaker"
 )
 
-const named = 5 // nodes in an evidence
+const (
+	named    = 5   // nodes in an evidence
+	tireless = 500 // voters that are judged on every arrival,
+	tiring   = 20  // µs of rest for each more: some twenty times what judging takes
+)
 
 // finding is why a class is to open.
 type finding struct {
@@ -19,10 +23,11 @@ type finding struct {
 
 // judge opens what a site's standing votes or pooled samples explain.
 func (f *Fleet) judge(now int64, s *site) {
-	if s.quiet() || now < f.judges {
+	if s.quiet() || now < f.judges || f.resting(now, s) {
 		return
 	}
 	voters := f.voters(now, s)
+	s.rests.until = now + tiring*max(int64(len(voters))-tireless, 0)
 	for c := range breaker.Classes {
 		if len(voters) == 0 || s.endpoint.refuses(c, s.locality, true) {
 			continue
@@ -40,6 +45,36 @@ func (f *Fleet) judge(now int64, s *site) {
 // quiet tells at once that nothing can open: nobody votes, and nobody fails.
 func (s *site) quiet() bool {
 	return s.votes == 0 && s.failing == [breaker.Classes][tracks]int{}
+}
+
+// rest is how long a site that many use is not judged again, so that a fleet of thousands
+// that fails a little costs its judge little.
+type rest struct {
+	until int64
+	waits bool // evidence came meanwhile
+}
+
+// resting puts a judgement off.
+func (f *Fleet) resting(now int64, s *site) bool {
+	s.rests.waits = now < s.rests.until
+	if s.rests.waits {
+		f.due = min(f.due, s.rests.until)
+	}
+	return s.rests.waits
+}
+
+// rested judges what was put off, and says when the next is due.
+func (f *Fleet) rested(now int64, e *endpoint) (next int64) {
+	next = now + sweepEvery
+	for _, s := range e.sites {
+		if s.rests.waits {
+			f.judge(now, s)
+		}
+		if s.rests.waits {
+			next = min(next, s.rests.until)
+		}
+	}
+	return next
 }
 
 // voters are the witnesses that use the endpoint, live, and are not sick themselves.
@@ -141,10 +176,10 @@ func (s *site) bySamples(now int64, c breaker.Class, voters []*witness) (finding
 		if s.failing[c][t] == 0 {
 			continue
 		}
-		for window := range 2 {
-			v := sampling{s, now, t, window, voters}
+		for v := range spans {
+			v := sampling{s, now, t, v, voters}
 			p := v.pool(c)
-			if p.n < float64(s.endpoint.spec.Breaker.MinSamples) || !v.crosses(p.bad, p.n) || p.failing < need {
+			if p.n < s.least(v.span, need) || !v.crosses(p.bad, p.n) || p.failing < need {
 				continue
 			}
 			out := finding{class: v.narrowest(c, p), soft: t == paces}
@@ -162,16 +197,16 @@ func (t track) String() string {
 	return [tracks]string{"failed before the first token", "failed after the first token", "above ttft_limit", "limited, none served"}[t]
 }
 
-// sampling is what voters counted on one track, in one of its two windows.
+// sampling is what voters counted on one track, in one span.
 type sampling struct {
 	*site
 	now    int64
 	track  track
-	window int
+	span   span
 	voters []*witness
 }
 
-func (v sampling) crosses(bad, n float64) bool { return v.site.crosses(v.track, v.window, bad, n) }
+func (v sampling) crosses(bad, n float64) bool { return v.site.crosses(v.track, v.span, bad, n) }
 
 // pooled are the samples of all voters, each weighted so that none outweighs the rest.
 type pooled struct {
@@ -214,7 +249,7 @@ func (v sampling) counts(w *witness, c breaker.Class) (bad, n int64) {
 	if w.lanes[c] == nil {
 		return 0, 0
 	}
-	ok, bad := w.lanes[c].windows[v.track][v.window].Counts(v.now)
+	ok, bad := w.lanes[c].counts(v.now, v.track, v.span)
 	return bad, ok + bad
 }
 

@@ -22,14 +22,14 @@ const (
 type leaf struct {
 	name, locality string
 	node           *node
-	incarnation    uint64
-	last, seen     uint64 // highest sequence counted; bit i: last − i was counted
-	news           int64
-	gone           int64 // since when its stream has ended; 0: it has not
-	silent         bool  // its votes, load and node's life are taken back
-	voted          []ballot
-	loads          []load
-	demand         map[string]*[breaker.Classes]int64 // when it last wanted what, by workload
+	once
+	news   int64
+	gone   int64 // since when its stream has ended; 0: it has not
+	silent bool  // its votes, load and node's life are taken back
+	voted  []ballot
+	loads  []load
+	demand map[string]*[breaker.Classes]int64 // when it last wanted what, by workload
+	told   told
 }
 
 // ballot is a vote where it was cast.
@@ -75,7 +75,7 @@ func (f *Fleet) leaf(r *route.Report) *leaf {
 	if len(f.leaves) >= maxLeaves {
 		return nil
 	}
-	l = &leaf{name: r.Leaf, incarnation: r.Incarnation, silent: true, demand: map[string]*[breaker.Classes]int64{}}
+	l = &leaf{name: r.Leaf, once: once{incarnation: r.Incarnation}, silent: true, demand: map[string]*[breaker.Classes]int64{}}
 	f.leaves[r.Leaf] = l
 	f.roster = append(f.roster, r.Leaf)
 	return l
@@ -87,25 +87,6 @@ func (f *Fleet) inRoster() []string {
 		slices.Sort(f.roster)
 	}
 	return f.roster
-}
-
-// counts tells whether a report is counted, at most once, and whether it is the latest.
-func (l *leaf) counts(incarnation, sequence uint64) (fresh, latest bool) {
-	switch {
-	case incarnation < l.incarnation:
-		return false, false
-	case incarnation > l.incarnation:
-		l.incarnation, l.last, l.seen = incarnation, 0, 0
-	}
-	if l.seen == 0 || sequence > l.last {
-		l.seen = l.seen<<min(sequence-l.last, 64) | 1
-		l.last = sequence
-		return true, true
-	}
-	bit := uint64(1) << min(l.last-sequence, 64)
-	fresh = bit != 0 && l.seen&bit == 0
-	l.seen |= bit
-	return fresh, false
 }
 
 // hear brings a leaf (back) to life, on the node and in the locality that it names.

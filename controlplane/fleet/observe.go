@@ -28,7 +28,9 @@ func (f *Fleet) Observe(now int64, r route.Report) {
 	touched := f.count(l, &r)
 	if latest {
 		touched = append(touched, f.stand(now, l, &r)...)
+		f.pauses(l, &r)
 	}
+	f.refused(l, &r)
 	for i := range r.Probes {
 		f.probed(now, l, &r.Probes[i])
 	}
@@ -51,11 +53,13 @@ func (f *Fleet) count(l *leaf, r *route.Report) (touched []*site) {
 		if e.serves(row.Workload) {
 			l.want(r.At, row)
 			f.ended(r.At, l.node, row)
+			f.strain(r.At, e, row)
+			e.speed.count(row)
 		}
 		if r.At-r.Interval < s.renewed {
 			continue // of an older round, or not to be told apart from it
 		}
-		s.add(r.At, w, row)
+		s.add(whenOf(r), w, row)
 		e.ramped(row, s.locality)
 		touched = append(touched, s)
 	}

@@ -119,8 +119,8 @@ func (f *Fleet) suits(now int64, e *endpoint, w *word, l *leaf) int {
 
 // wanted is when a leaf last had demand that the endpoint could serve; 0: never.
 func (l *leaf) wanted(e *endpoint, c breaker.Class) (at int64) {
-	for _, name := range e.workloads {
-		if d := l.demand[name]; d != nil {
+	for _, s := range e.services {
+		if d := l.demand[s.name]; d != nil {
 			at = max(at, d[c])
 		}
 	}

@@ -32,10 +32,10 @@ func (f *Fleet) Rows(now int64) (out []route.FleetEndpoint) {
 // Row is the overlay of one endpoint; false: nothing is known of it.
 func (f *Fleet) Row(now int64, name string) (row route.FleetEndpoint, ok bool) {
 	e := f.endpoints[name]
-	if e == nil || len(e.words) == 0 && len(e.sites) == 0 {
+	if e == nil || len(e.words) == 0 && len(e.sites) == 0 && e.speed.said == 0 {
 		return row, false
 	}
-	row = route.FleetEndpoint{Name: name, Identity: e.spec.Identity, At: e.at}
+	row = route.FleetEndpoint{Name: name, Identity: e.spec.Identity, At: e.at, Speed: e.speed.said}
 	for _, w := range e.words {
 		if w.round == 0 {
 			continue

@@ -17,17 +17,6 @@ const (
 	mostSites  = 64      // localities of an endpoint; the others are taken together
 )
 
-// track is what a class is judged by.
-type track uint8
-
-const (
-	admits    track = iota // first tokens, and failures before them
-	finishes               // ends, and failures after the first token
-	paces                  // first tokens in time, and above ttft_limit
-	throttles              // first tokens, and 429s: no failures, unless nothing else comes
-	tracks
-)
-
 // site is one endpoint as one locality sees it.
 type site struct {
 	endpoint  *endpoint
@@ -35,6 +24,7 @@ type site struct {
 	witnesses []*witness // by node
 	votes     int        // that stand
 	failing   [breaker.Classes][tracks]int
+	rests     rest
 	renewed   int64 // evidence that began before it is of an older round
 	load      sums
 	success   float64 // decayed, as is samples, to okAt
@@ -54,12 +44,6 @@ type witness struct {
 type standing struct {
 	leaf *leaf
 	vote route.Vote
-}
-
-// lane is one class of a witness's evidence.
-type lane struct {
-	windows [tracks][2]window.Window // fast, slow
-	failing [tracks]bool             // in either, when last looked at
 }
 
 // sums are what a load adds up to.
@@ -102,51 +86,22 @@ func (s *site) witness(n *node) *witness {
 }
 
 // add counts a row of one witness.
-func (s *site) add(at int64, w *witness, r *route.Row) {
+func (s *site) add(at when, w *witness, r *route.Row) {
 	l := w.lanes[r.Class]
 	if l == nil {
-		l = newLane(&s.endpoint.spec.Breaker)
+		p := &s.endpoint.spec.Breaker
+		l = &lane{admits: newWindows(p), finishes: newWindows(p)}
 		w.lanes[r.Class] = l
 	}
-	for t, counted := range countsOf(r) {
-		for i := range l.windows[t] {
-			l.windows[t][i].Add(at, counted[0], counted[1])
-		}
+	l.add(at, r, &s.endpoint.spec.Breaker)
+	if r.AdmitFailed+r.FinishFailed+r.Slow+r.Limited > 0 || l.failing != [tracks]bool{} {
+		s.look(at.bad, w, r.Class) // a success makes nobody fail
 	}
-	s.look(at, w, r.Class)
 	if r.Class == breaker.Any {
-		s.succeed(at, r)
-		w.node.conduct(s.endpoint.spec.Provider).window.Add(at, clip(r.Admitted), clip(r.AdmitFailed)+clip(r.FinishFailed))
+		s.succeed(at.bad, r)
+		w.node.conduct(s.endpoint.spec.Provider).window.Add(at.bad, clip(r.Admitted), clip(r.AdmitFailed)+clip(r.FinishFailed))
 	}
 }
-
-func newLane(p *breaker.Policy) *lane {
-	l := &lane{}
-	for t := range l.windows {
-		l.windows[t] = [2]window.Window{window.New(p.Window), window.New(p.SlowWindow)}
-	}
-	return l
-}
-
-func (l *lane) subtract(part *lane) {
-	for t := range l.windows {
-		for i := range l.windows[t] {
-			l.windows[t][i].Subtract(&part.windows[t][i])
-		}
-	}
-}
-
-// countsOf is what a row says to each track: well, badly.
-func countsOf(r *route.Row) [tracks][2]uint32 {
-	return [tracks][2]uint32{
-		admits:    {clip(r.Admitted), clip(r.AdmitFailed)},
-		finishes:  {clip(r.Finished), clip(r.FinishFailed)},
-		paces:     {clip(r.Admitted - min(r.Admitted, r.Slow)), clip(r.Slow)},
-		throttles: {clip(r.Admitted), clip(r.Limited)},
-	}
-}
-
-func clip(n uint64) uint32 { return uint32(min(n, mostRows)) }
 
 // succeed adds to the decayed success of the site.
 func (s *site) succeed(at int64, r *route.Row) {
@@ -164,7 +119,7 @@ func (s *site) succeed(at int64, r *route.Row) {
 func (s *site) look(now int64, w *witness, c breaker.Class) {
 	l := w.lanes[c]
 	for t := range tracks {
-		fails := s.fails(now, l, t, 0) || s.fails(now, l, t, 1)
+		fails := s.fails(now, l, t, sudden) || s.fails(now, l, t, fast) || s.fails(now, l, t, slow)
 		if fails && !l.failing[t] {
 			s.failing[c][t]++
 		} else if !fails && l.failing[t] {
@@ -174,21 +129,36 @@ func (s *site) look(now int64, w *witness, c breaker.Class) {
 	}
 }
 
-func (s *site) fails(now int64, l *lane, t track, window int) bool {
-	ok, bad := l.windows[t][window].Counts(now)
-	return s.crosses(t, window, float64(bad), float64(ok+bad))
+func (s *site) fails(now int64, l *lane, t track, v span) bool {
+	ok, bad := l.counts(now, t, v)
+	return s.crosses(t, v, float64(bad), float64(ok+bad))
 }
 
-// crosses holds a track's samples against its limit; a zero in the policy is a value.
-func (s *site) crosses(t track, window int, bad, n float64) bool {
+// crosses holds a track's samples against its limit; a zero in the policy is a value. All
+// of a sudden it takes half of the rest too: failures are told at once, what is well a second later.
+func (s *site) crosses(t track, v span, bad, n float64) bool {
 	p := &s.endpoint.spec.Breaker
-	switch t {
-	case paces:
-		return p.TTFTLimit > 0 && bad > breaker.LateLimit*n
-	case throttles:
-		return window == 1 && bad > 0 && bad >= n
+	switch {
+	case bad == 0:
+		return false
+	case t == paces:
+		return v != sudden && p.TTFTLimit > 0 && bad > breaker.LateLimit*n
+	case t == throttles:
+		return v == slow && bad >= n
+	case v == sudden:
+		return 2*bad >= (1+p.FailureRatio)*n
 	}
-	return bad > 0 && bad >= p.FailureRatio*n
+	return bad >= p.FailureRatio*n
+}
+
+// least is how many pooled samples it takes. All of a sudden a full quorum needs half as many:
+// three quarters of those are no likelier by chance than half of all.
+func (s *site) least(v span, need int) float64 {
+	least := float64(s.endpoint.spec.Breaker.MinSamples)
+	if v == sudden && need == quorumMost {
+		return max(least/2, 1)
+	}
+	return least
 }
 
 // sweep drops witnesses that neither use the endpoint nor vote, and looks at the others.

@@ -47,6 +47,7 @@ type teller struct {
 	locality, node        string
 	incarnation, sequence uint64
 	votes                 []route.Vote
+	spent                 []route.SpentQuota
 }
 
 func newStage() *stage {
@@ -85,12 +86,16 @@ func (s *stage) run(line string) string {
 		s.fleet.Apply(s.us(), s.catalog)
 	case "wait":
 		return s.wait(names[0])
-	case "report", "vote", "heal", "gone":
+	case "report", "vote", "heal", "gone", "shed", "spent":
 		return s.leavesDo(words[0], names, args)
 	case "probe":
 		return s.probe(names, args)
 	case "retries":
 		return s.retries(names[0])
+	case "engine", "reach":
+		s.agentSays(words[0], names, args)
+	case "status":
+		return s.status()
 	case "row":
 		return s.row(names[0])
 	case "changed":
@@ -105,6 +110,10 @@ func (s *stage) run(line string) string {
 // news tells of permits and events since the last command.
 func (s *stage) news() (out string) {
 	for _, e := range s.fleet.Events() {
+		if e.Kind == Limited || e.Kind == Spilling {
+			out += fmt.Sprintf("%v %s%s is %v: %s\n", time.Duration(e.At)*time.Microsecond, e.Endpoint, e.Name, e.Kind, e.Evidence)
+			continue
+		}
 		kind, where := "", ""
 		if e.Soft {
 			kind = " softly"
@@ -156,6 +165,7 @@ func (s *stage) declare(what string, names []string, args map[string]string) str
 		if v, ok := args["weight"]; ok {
 			e.Weight, _ = strconv.ParseInt(v, 10, 64)
 		}
+		e.Capacity = route.Capacity{PrefillTPS: int64(number(args, "prefill_tps", 0)), TPOT: int64(number(args, "tpot_us", 0))}
 		if v := args["can"]; v != "" {
 			e.Capabilities = strings.Split(v, ",")
 		}
@@ -239,8 +249,15 @@ func (s *stage) leavesDo(what string, names []string, args map[string]string) st
 			l.votes = nil
 		}
 		r := s.say(name, l, args)
-		if what == "report" {
+		switch what {
+		case "report":
 			r.Rows = append(r.Rows, s.rows(names[1], args)...)
+		case "shed":
+			r.Sheds = []route.Shed{{Workload: names[1], Kind: kinds[args["kind"]], Count: number(args, "n", 1)}}
+		case "spent":
+			d, _ := time.ParseDuration(args["for"])
+			l.spent = []route.SpentQuota{{Quota: names[1], Until: s.us() + d.Microseconds()}}
+			r.Spent = slices.Clone(l.spent)
 		}
 		s.fleet.Observe(s.us(), r)
 	}
@@ -254,7 +271,7 @@ func (s *stage) say(name string, l *teller, args map[string]string) route.Report
 		l.sequence = 0
 	}
 	l.sequence++
-	r := route.Report{Leaf: name, Node: l.node, Locality: l.locality, Incarnation: l.incarnation, Sequence: number(args, "sequence", l.sequence), At: s.us(), Votes: slices.Clone(l.votes)}
+	r := route.Report{Leaf: name, Node: l.node, Locality: l.locality, Incarnation: l.incarnation, Sequence: number(args, "sequence", l.sequence), At: s.us(), Votes: slices.Clone(l.votes), Spent: slices.Clone(l.spent)}
 	if v, ok := args["ago"]; ok {
 		d, _ := time.ParseDuration(v)
 		r.At -= d.Microseconds()
@@ -286,6 +303,7 @@ func (s *stage) rows(endpoints string, args map[string]string) (out []route.Row)
 			Endpoint: endpoint, Identity: number(args, "identity", 1), Workload: cmp.Or(args["workload"], "chat"),
 			Admitted: ok + broken, AdmitFailed: number(args, "fail", 0), Finished: finished, FinishFailed: broken,
 			Slow: number(args, "slow", 0), Limited: number(args, "limited", 0),
+			WorkUS: number(args, "work_ms", 0) * 1000, BusyUS: number(args, "busy_ms", 0) * 1000,
 			InFlight: number(args, "in_flight", 0), PendingPromptTokens: number(args, "pending", 0), OutstandingTokens: number(args, "outstanding", 0),
 		}
 		row.Admitted += row.Slow
@@ -324,6 +342,9 @@ func (s *stage) row(name string) (out string) {
 	states := []string{"closed", "open", "half-open", "ramp"}
 	at := func(us int64) time.Duration { return time.Duration(us) * time.Microsecond }
 	out = fmt.Sprintf("%s as of %v\n", name, at(row.At))
+	if row.Speed != 0 {
+		out = fmt.Sprintf("%s as of %v, speed %.2f\n", name, at(row.At), row.Speed)
+	}
 	for _, b := range row.Breakers {
 		where := ""
 		if b.Locality != "" {

@@ -105,7 +105,7 @@ func (e *endpoint) cleared(c breaker.Class, locality string) (round uint64) {
 func (e *endpoint) held() bool { return slices.ContainsFunc(e.words, (*word).holds) }
 
 func (e *endpoint) speaks() bool {
-	return slices.ContainsFunc(e.words, func(w *word) bool { return w.state != route.FleetClosed })
+	return e.speed.said != 0 || slices.ContainsFunc(e.words, func(w *word) bool { return w.state != route.FleetClosed })
 }
 
 // open opens a class in a site's locality, or everywhere once enough localities are open.
@@ -276,6 +276,10 @@ func (f *Fleet) adopt(now int64, row *route.FleetEndpoint) {
 			w.cleared = b.Round
 		}
 		e.round = max(e.round, b.Round)
+	}
+	if row.Speed > 0 {
+		e.speed.now = min(max(row.Speed, slowest), fastest)
+		e.speed.said = e.speed.now
 	}
 	e.touch(now)
 }
