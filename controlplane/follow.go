@@ -98,13 +98,7 @@ func (f *follower) serve(ctx context.Context, s *store.State) error {
 			return err
 		}
 	}
-	f.origin.change(func() {
-		live := &f.origin.live
-		live.Head, live.Overrides, live.Catalog = h, s.Overrides, state
-		if live.Confirmed.Before(s.Confirmed) {
-			live.Confirmed = s.Confirmed
-		}
-	})
+	f.origin.serve(s, state)
 	f.log.Info("serving", "generation", h.GetGeneration(), "revision", h.GetServing(), "published", h.GetPublished(), "overrides", len(s.Overrides))
 	return nil
 }

@@ -8,14 +8,14 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/pointsman/pointsman/clientlib/route"
+	"github.com/pointsman/pointsman/clientlib/wire"
 	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
 )
 
 const (
-	maxArrivals = 1024            // messages that wait to be judged
-	fleetPace   = 50 * 1000       // µs between two states of the fleet, unless a breaker opens
-	termAgain   = 2 * time.Second // after etcd gave no term
-	idleTick    = int64(1e6)      // µs; a tick at least so often
+	maxArrivals = 1024       // messages that wait to be judged
+	fleetPace   = 50 * 1000  // µs between two states of the fleet, unless a breaker opens
+	idleTick    = int64(1e6) // µs; a tick at least so often
 )
 
 // arrival is a message from below, with the time that its ages are of.
@@ -24,18 +24,28 @@ type arrival struct {
 	at     int64
 }
 
-// judge owns the fleet's breakers: all news reaches them on its one goroutine.
+// judge owns the fleet's breakers while this replica leads: all news reaches them on the
+// one goroutine of its term.
 type judge struct {
-	term   func(context.Context) (uint64, error)
 	now    func() int64
 	origin *origin
 	grant  func(at int64, g *pb.Grant) bool
+	events *diary
 	log    hclog.Logger
 
-	arrivals chan arrival
-	lost     atomic.Uint64
-	catalog  atomic.Pointer[route.Catalog] // the newest, until it was taken
-	wake     chan struct{}
+	arrivals  chan arrival
+	lost      atomic.Uint64
+	catalog   atomic.Pointer[route.Catalog]          // the newest
+	instances atomic.Pointer[[]route.FleetInstances] // the newest of this term
+	wake      chan struct{}
+	catalogs  chan *route.Catalog // the newest, for who resolves instances
+}
+
+func newJudge(now func() int64, o *origin, events *diary, log hclog.Logger) *judge {
+	return &judge{
+		now: now, origin: o, events: events, log: log,
+		arrivals: make(chan arrival, maxArrivals), wake: make(chan struct{}, 1), catalogs: make(chan *route.Catalog, 1),
+	}
 }
 
 func (j *judge) poke() {
@@ -58,18 +68,31 @@ func (j *judge) report(at int64, r *pb.Report) {
 func (j *judge) apply(c *route.Catalog) {
 	j.catalog.Store(c)
 	j.poke()
+	select {
+	case <-j.catalogs: // an older one
+	default:
+	}
+	select {
+	case j.catalogs <- c:
+	default:
+	}
 }
 
-// run judges until ctx ends. It begins when there is a catalog and etcd gave a term.
-func (j *judge) run(ctx context.Context) {
-	first := j.firstCatalog(ctx)
-	term := j.begin(ctx)
-	if ctx.Err() != nil {
+// resolved takes the addresses that were found for endpoints: all there are.
+func (j *judge) resolved(in []route.FleetInstances) {
+	j.instances.Store(&in)
+	j.poke()
+}
+
+// run judges in the name of a term until ctx ends, or the term is lost. It begins when there
+// is a catalog, and goes on from the overlay that this replica held.
+func (j *judge) run(ctx context.Context, t term) {
+	if !j.ready(ctx) {
 		return
 	}
-	s := newSession(j, term)
-	s.apply(first)
-	j.log.Info("judging", "term", term)
+	s := newSession(j, t)
+	s.begin(j.origin.state().Fleet)
+	j.log.Info("judging", "term", t.number)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -79,41 +102,53 @@ func (j *judge) run(ctx context.Context) {
 		case a := <-j.arrivals:
 			s.observe(a)
 		case <-j.wake:
-			if c := j.catalog.Swap(nil); c != nil {
-				s.apply(c)
-			}
+			s.apply()
 		case <-timer.C:
 		}
 		now := j.now()
-		timer.Reset(time.Duration(s.settle(now)-now) * time.Microsecond)
+		next, leads := s.settle(now)
+		if !leads {
+			return
+		}
+		timer.Reset(time.Duration(next-now) * time.Microsecond)
 	}
 }
 
-func (j *judge) firstCatalog(ctx context.Context) *route.Catalog {
+// forget drops what came in an earlier term.
+func (j *judge) forget() {
+	j.instances.Store(nil)
 	for {
-		if c := j.catalog.Swap(nil); c != nil {
-			return c
+		select {
+		case <-j.arrivals:
+		default:
+			return
 		}
+	}
+}
+
+// ready waits for a first catalog; false: ctx ended.
+func (j *judge) ready(ctx context.Context) bool {
+	for j.catalog.Load() == nil {
 		select {
 		case <-ctx.Done():
-			return &route.Catalog{}
+			return false
 		case <-j.wake:
 		case <-j.arrivals: // of a fleet that nobody knows yet
 		}
 	}
+	return true
 }
 
-// begin asks for a term until there is one.
-func (j *judge) begin(ctx context.Context) uint64 {
-	for {
-		term, err := j.term(ctx)
-		if err == nil {
-			return term
+// resolver finds instances for the judge, beginning with those that are held.
+func (j *judge) resolver(r *resolver) func(context.Context) {
+	return func(ctx context.Context) {
+		held, err := wire.Fleet(j.origin.state().Fleet)
+		if err != nil {
+			held = &route.Fleet{}
 		}
-		select {
-		case <-ctx.Done():
-			return 0
-		case <-time.After(termAgain):
+		if c := j.catalog.Load(); c != nil {
+			j.apply(c) // an earlier term may have taken it
 		}
+		r.run(ctx, held.Instances, j.catalogs, j.resolved)
 	}
 }

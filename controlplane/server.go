@@ -5,39 +5,43 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/status"
 
+	"github.com/pointsman/pointsman/agent/health"
 	"github.com/pointsman/pointsman/agent/hub"
+	"github.com/pointsman/pointsman/clientlib/cert"
+	"github.com/pointsman/pointsman/controlplane/access"
 	"github.com/pointsman/pointsman/controlplane/rpc"
 	"github.com/pointsman/pointsman/controlplane/store"
 	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
 )
 
 const (
-	maxMessage   = 40 << 20 // bytes: a catalog of 32 MiB, and what is around it
-	minKeepalive = 5 * time.Second
-	stopWithin   = 3 * time.Second // for calls that are under way
-	sweepEvery   = time.Minute
+	maxMessage = 40 << 20        // bytes: a catalog of 32 MiB, and what is around it
+	stopWithin = 3 * time.Second // for calls that are under way
 )
 
 // Server is one running replica. Make it with New, then run it.
 type Server struct {
 	config    Config
+	self      store.Candidate
 	log       hclog.Logger
 	store     *store.Store
 	listeners []net.Listener
 	server    *grpc.Server
-	hub       *hub.Hub
-	origin    *origin
 	follower  *follower
-	judge     *judge
+	calls     *calls
+	guard     *access.Guard
+	peers     *cert.Dialer
+	stopping  chan struct{} // closed when it does
+	*roles
 }
 
 // New opens the store and listens. Run serves, and ends what New began.
@@ -50,87 +54,134 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	st, err := store.Open(ctx, store.Config{Endpoints: c.EtcdEndpoints, DataDir: c.DataDir})
+	st, err := store.Open(ctx, c.store())
 	if err != nil {
 		return nil, errors.Join(err, hub.CloseAll(listeners))
 	}
-	s := &Server{config: c, log: c.Logger, store: st, listeners: listeners}
-	s.wire()
+	s := &Server{config: c, self: c.candidate(listeners[0].Addr()), log: c.Logger, store: st, listeners: listeners, stopping: make(chan struct{})}
+	if err := s.open(); err != nil {
+		return nil, errors.Join(err, hub.CloseAll(listeners), st.Close())
+	}
 	return s, nil
 }
+
+// open makes the door, and then all behind it. The folder of an embedded etcd exists by now.
+func (s *Server) open() error {
+	token, err := s.config.addresses().Token()
+	if err != nil {
+		return fmt.Errorf("the token of this host's user: %w: name another file for it (-local-token-file)", err)
+	}
+	s.guard = access.New(access.Config{
+		Store: s.store, Namespace: s.config.Namespace, Tenants: s.tenants, Token: token, TokenPath: s.config.tokenFile(),
+		Changed: func() { s.origin.recut() }, Log: s.log.Named("access"),
+	})
+	if s.peers, err = s.config.peers(); err != nil {
+		return err
+	}
+	door, err := s.config.addresses().Credentials(s.guard.Failed)
+	if err != nil {
+		return err
+	}
+	s.server = grpc.NewServer(slices.Concat(hub.ServerOptions(), s.guard.Options(), []grpc.ServerOption{
+		grpc.Creds(door), grpc.MaxRecvMsgSize(maxMessage),
+	})...)
+	s.wire()
+	return nil
+}
+
+// options are how another replica is reached.
+func (s *Server) options(address string) ([]grpc.DialOption, error) {
+	return s.peers.Options(address), nil
+}
+
+func (s *Server) dial(address string) (*grpc.ClientConn, error) {
+	return grpc.NewClient(address, append(s.peers.Options(address), grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage)))...)
+}
+
+// tenants are those of the catalog that is served.
+func (s *Server) tenants() []*pb.Tenant { return s.origin.tenants() }
 
 // wire makes the parts and joins them.
 func (s *Server) wire() {
 	start := time.Now()
 	now := func() int64 { return time.Since(start).Microseconds() + 1 }
-	s.origin = newOrigin()
-	s.judge = &judge{
-		term: s.store.Term, now: now, origin: s.origin, log: s.log.Named("fleet"),
-		arrivals: make(chan arrival, maxArrivals), wake: make(chan struct{}, 1),
-	}
+	s.roles = newRoles(joints{
+		self: s.self, namespace: s.config.Namespace, version: s.config.Version, now: now,
+		elections: etcdElections{s.store, s.self, s.config.Namespace}, ledger: s.store,
+		lookup: net.DefaultResolver.LookupHost, authorize: s.authorize, options: s.options, log: s.log,
+	})
 	s.follower = &follower{
 		store: s.store, namespace: s.config.Namespace, now: now, origin: s.origin, judge: s.judge.apply,
 		log: s.log.Named("catalog"), wake: make(chan struct{}, 1),
 	}
-	s.hub = hub.New(hub.Config{Source: s.origin, Up: s.judge.report, Now: now, Authorize: s.authorize, Observe: s.observe})
-	s.judge.grant = s.hub.Grant
-	s.server = grpc.NewServer(grpc.MaxRecvMsgSize(maxMessage), grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{
-		MinTime: minKeepalive, PermitWithoutStream: true,
-	}))
+	s.origin.may = s.guard.Workloads
+	s.calls = &calls{other: s.relay.other, dial: s.dial, log: s.log.Named("relay")}
 	s.hub.Register(s.server)
+	health.Register(s.server, s.Ready)
 	rpc.Register(s.server, rpc.Config{
 		Store: s.store, Namespace: s.config.Namespace, Version: s.config.Version,
 		Now: now, Live: s.origin.state, Leaves: s.hub.Leaves,
+		Ask: s.hub.Ask, Leader: s.calls.leader, Changed: s.origin.next,
+		Nodes: s.nodes.all, Access: s.guard, Stopping: s.stopping,
 	})
 }
 
-// authorize refuses streams while no head was read: an empty cache would look like an
-// empty catalog. Whoever reaches a loopback address or the socket is welcome.
-func (s *Server) authorize(context.Context, *pb.Hello) (string, error) {
+// authorize says who a child is. It refuses streams while no head was read: an empty cache
+// would look like an empty catalog.
+func (s *Server) authorize(ctx context.Context, hello *pb.Hello) (hub.Guest, error) {
 	if !s.origin.ready() {
-		return "", status.Error(codes.Unavailable, "not ready: etcd was not reached yet")
+		return hub.Guest{}, status.Error(codes.Unavailable, "not ready: etcd was not reached yet")
 	}
-	return "", nil
-}
-
-// observe logs what changed below.
-func (s *Server) observe(e hub.Event) {
-	level := hclog.Info
-	if e.Bad() {
-		level = hclog.Warn
+	g, err := s.guard.Join(ctx, hello)
+	if err != nil {
+		return hub.Guest{}, err
 	}
-	s.log.Log(level, "child "+e.Kind.String(), "leaf", e.Child, "detail", e.Detail)
+	return hub.Guest{Identity: g.Identity, Node: g.Node, Relay: g.Relay, Replica: g.Replica}, s.awaitsLeading(ctx, hello)
 }
 
 // Addr is the TCP address that it listens on, or else the socket's.
 func (s *Server) Addr() net.Addr { return s.listeners[0].Addr() }
 
-// Run serves until ctx ends, then tells children to go elsewhere and waits for all it started.
+// Run serves until ctx ends. Then it resigns, so that another replica leads, tells children
+// to go elsewhere, and waits for all it started.
 func (s *Server) Run(ctx context.Context) error {
 	asked := ctx
-	ctx, cancel := context.WithCancelCause(asked)
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(asked))
 	defer cancel(nil)
-	var parts, serving sync.WaitGroup
-	for _, l := range s.listeners {
-		s.log.Info("serving", "address", l.Addr().String(), "namespace", s.config.Namespace)
-		serving.Go(func() {
-			if err := s.server.Serve(l); err != nil {
-				cancel(fmt.Errorf("serve %s: %w", l.Addr(), err))
-			}
-		})
-	}
-	for _, part := range []func(context.Context){s.follower.watch, s.follower.load, s.judge.run, s.sweep, s.publish, s.guard(cancel)} {
+	leading, resign := context.WithCancel(ctx)
+	defer resign()
+	var parts, leader, serving sync.WaitGroup
+	s.serve(&serving, cancel)
+	leader.Go(func() { s.leadership.campaign(leading) })
+	for _, part := range append(s.parts(), s.follower.watch, s.follower.load, s.watchRights, s.ended(cancel)) {
 		parts.Go(func() { part(ctx) })
 	}
-	err := s.hub.Run(ctx)
+	parts.Go(func() { cancel(s.hub.Run(ctx)) })
+	select {
+	case <-asked.Done():
+	case <-ctx.Done():
+	}
+	close(s.stopping)
+	resign()
+	leader.Wait()
+	cause := context.Cause(ctx) // a part failed
+	cancel(nil)
 	parts.Wait()
 	s.stop()
 	serving.Wait()
 	s.log.Info("stopped")
-	if asked.Err() == nil {
-		err = errors.Join(err, context.Cause(ctx)) // a part failed
+	return errors.Join(cause, s.calls.close(), s.store.Close())
+}
+
+func (s *Server) serve(serving *sync.WaitGroup, failed func(error)) {
+	for _, l := range s.listeners {
+		s.log.Info("serving", "address", l.Addr().String(), "namespace", s.config.Namespace, "replica", s.self.Replica)
+		serving.Go(func() {
+			if err := s.server.Serve(l); err != nil {
+				failed(fmt.Errorf("serve %s: %w", l.Addr(), err))
+			}
+		})
 	}
-	return errors.Join(err, s.store.Close())
 }
 
 // stop lets calls that are under way end, for a while.
@@ -140,31 +191,26 @@ func (s *Server) stop() {
 	s.server.GracefulStop()
 }
 
-func (s *Server) publish(ctx context.Context) { s.origin.run(ctx, s.hub) }
-
-// guard ends the replica when its embedded etcd ended by itself.
-func (s *Server) guard(cancel context.CancelCauseFunc) func(context.Context) {
-	return func(ctx context.Context) {
+// watchRights follows who may do what, until ctx ends.
+func (s *Server) watchRights(ctx context.Context) {
+	for ctx.Err() == nil {
+		if err := s.guard.Run(ctx); err != nil && ctx.Err() == nil {
+			s.log.Warn("who may do what is not known: trying again", "error", err)
+		}
 		select {
 		case <-ctx.Done():
-		case <-s.store.Ended():
-			cancel(errors.New("the embedded etcd stopped"))
+		case <-time.After(campaignAgain):
 		}
 	}
 }
 
-// sweep deletes what ran out and what nobody names, each minute.
-func (s *Server) sweep(ctx context.Context) {
-	tick := time.NewTicker(sweepEvery)
-	defer tick.Stop()
-	for {
+// ended ends the replica when its embedded etcd ended by itself.
+func (s *Server) ended(failed func(error)) func(context.Context) {
+	return func(ctx context.Context) {
 		select {
 		case <-ctx.Done():
-			return
-		case now := <-tick.C:
-			if err := s.store.Sweep(ctx, s.config.Namespace, now); err != nil && !errors.Is(err, store.ErrUnavailable) && ctx.Err() == nil {
-				s.log.Warn("sweep", "error", err)
-			}
+		case <-s.store.Ended():
+			failed(errors.New("the embedded etcd stopped"))
 		}
 	}
 }

@@ -1,17 +1,21 @@
 package controlplane
 
 import (
+	"encoding/hex"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/pointsman/pointsman/clientlib/route"
 	"github.com/pointsman/pointsman/clientlib/wire"
+	"github.com/pointsman/pointsman/controlplane/store"
 	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
 )
 
@@ -218,6 +222,52 @@ func TestCheckNamesEveryFault(t *testing.T) {
 	for _, ok := range []string{"127.0.0.1:0", "[::1]:1", "localhost:1"} {
 		if err := (Config{Listen: ok, DataDir: "d"}).Check(); err != nil {
 			t.Errorf("%s: %v", ok, err)
+		}
+	}
+}
+
+func TestCheckWantsAnAddressThatOtherReplicasCanUse(t *testing.T) {
+	cluster := []string{"127.0.0.1:2379"}
+	for _, c := range []struct {
+		name   string
+		config Config
+		fault  string
+	}{
+		{"a host and a port", Config{Peer: Peer{Advertise: "cp-1.example:7400"}}, ""},
+		{"a socket", Config{Peer: Peer{Advertise: "unix:///run/cp.sock"}}, ""},
+		{"no port", Config{Peer: Peer{Advertise: "cp-1.example"}}, "want host:port or unix:///path"},
+		{"all interfaces", Config{Peer: Peer{Advertise: "0.0.0.0:7400"}}, "want host:port or unix:///path"},
+		{"any port", Config{Peer: Peer{Advertise: "cp-1:0"}}, "want host:port or unix:///path"},
+		{"a relative socket", Config{Peer: Peer{Advertise: "unix://cp.sock"}}, "want host:port or unix:///path"},
+		{"where it listens is everywhere", Config{Listen: "[::]:7400"}, "advertise: missing"},
+		{"a long name", Config{Peer: Peer{Name: strings.Repeat("n", 257)}}, "name: 257 bytes, at most 256"},
+	} {
+		if c.config.Listen == "" {
+			c.config.Listen = "127.0.0.1:7400"
+		}
+		c.config.EtcdEndpoints = cluster
+		err := c.config.checkPeer()
+		if (err == nil) != (c.fault == "") || err != nil && !strings.Contains(err.Error(), c.fault) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.fault)
+		}
+	}
+}
+
+// What people did is in the log too, with the hash that the store's own chain must have.
+func TestEachAuditRecordsHashIsLogged(t *testing.T) {
+	var log strings.Builder
+	r := start(t, Config{DataDir: t.TempDir(), Logger: hclog.New(&hclog.LoggerOptions{Output: &log, Mutex: &sync.Mutex{}})})
+	r.publish(t, 0, "eu")
+	records, err := r.store.Audit(t.Context(), DefaultNamespace, store.AuditQuery{})
+	if err != nil || len(records) == 0 {
+		t.Fatal(records, err)
+	}
+	if err := r.stop(); err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range records {
+		if !strings.Contains(log.String(), hex.EncodeToString(a.Hash)) {
+			t.Errorf("record %d of %s is not in the log", a.Record.GetNumber(), a.Record.GetVerb())
 		}
 	}
 }

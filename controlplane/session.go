@@ -1,45 +1,62 @@
 package controlplane
 
 import (
-	"fmt"
-	"maps"
-	"slices"
-
 	"github.com/pointsman/pointsman/clientlib/route"
 	"github.com/pointsman/pointsman/clientlib/wire"
 	"github.com/pointsman/pointsman/controlplane/fleet"
-	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
+	"github.com/pointsman/pointsman/controlplane/rpc"
 )
 
 // session is one term of judging.
 type session struct {
-	judge    *judge
-	fleet    *fleet.Fleet
-	term     uint64
-	catalog  route.CatalogVersion
-	sequence uint64
-	rows     map[wire.Key]wire.Entry
-	changed  map[string]bool              // endpoints whose row is not what it was when last said
-	retries  []route.FleetWorkload        // news of them
-	evidence map[string]map[string]string // what opened breakers, by endpoint, by class and locality
-	witness  witnesses
-	urgent   bool
-	said     int64
-	swept    int64
+	judge *judge
+	term  term
+	fleet *fleet.Fleet
+	taken
+	overlay
+	notes
+	witness witnesses
+	status  rpc.Judged
+	swept   int64
 }
 
-func newSession(j *judge, term uint64) *session {
-	return &session{
-		judge: j, term: term, fleet: fleet.New(fleet.Config{Term: term}),
-		rows: map[wire.Key]wire.Entry{}, changed: map[string]bool{},
-		evidence: map[string]map[string]string{}, witness: witnesses{},
+// taken is what of the catalog has been applied.
+type taken struct {
+	catalog   *route.Catalog
+	instances *[]route.FleetInstances
+}
+
+func newSession(j *judge, t term) *session {
+	return &session{judge: j, term: t, overlay: newOverlay(), notes: notes{}, witness: witnesses{}}
+}
+
+// begin goes on from the overlay that this replica held: nil, or what another leader said,
+// or this one in an earlier term. What cannot be read of it is learned anew.
+func (s *session) begin(held *wire.State) {
+	known, err := wire.Fleet(held)
+	if err != nil {
+		s.judge.log.Error("the overlay that was held cannot be read: beginning without", "error", err)
+		known, held = &route.Fleet{}, nil
 	}
+	s.fleet = fleet.New(fleet.Config{Term: s.term.number, Held: known.Endpoints})
+	s.hold(held, known)
+	s.recall(known)
+	s.judge.instances.CompareAndSwap(nil, &known.Instances)
+	s.apply()
 }
 
-func (s *session) apply(c *route.Catalog) {
-	s.catalog = c.Version
-	s.witness.only(c.Endpoints)
-	s.fleet.Apply(s.judge.now(), c)
+// apply takes the newest catalog, with the newest instances.
+func (s *session) apply() {
+	c, in := s.judge.catalog.Load(), s.judge.instances.Load()
+	if c == s.catalog && in == s.instances {
+		return
+	}
+	s.tellInstances(*in)
+	s.taken = taken{c, in}
+	whole := route.Expand(c, *in)
+	s.witness.only(whole.Endpoints)
+	s.keepOnly(whole.Endpoints)
+	s.fleet.Apply(s.judge.now(), whole)
 }
 
 func (s *session) observe(a arrival) {
@@ -52,6 +69,7 @@ func (s *session) observe(a arrival) {
 		s.witness.saw(&r)
 		s.fleet.Observe(s.judge.now(), r)
 	}
+	s.observeNodes(a)
 	for _, l := range a.report.GetStates() {
 		if l.GetGone() {
 			s.fleet.Gone(s.judge.now(), l.GetLeaf())
@@ -59,114 +77,75 @@ func (s *session) observe(a arrival) {
 	}
 }
 
-// settle lets time pass, tells of what came of it, and says when to look again.
-func (s *session) settle(now int64) (next int64) {
+func (s *session) observeNodes(a arrival) {
+	for _, m := range a.report.GetNodes() {
+		r, err := wire.NodeReport(a.at, m)
+		if err != nil {
+			s.judge.log.Warn("what a node saw cannot be used", "node", m.GetNode(), "error", err)
+			continue
+		}
+		s.fleet.ObserveNode(s.judge.now(), r)
+	}
+}
+
+// settle lets time pass, tells of what came of it, and says when to look again; false: the
+// term is lost, and nothing may be said in its name any more.
+func (s *session) settle(now int64) (next int64, leads bool) {
 	next = min(s.fleet.Tick(now), now+idleTick)
+	if !s.leads() {
+		return 0, false
+	}
 	if now >= s.swept+idleTick {
-		s.witness.forget(now)
-		s.swept = now
+		s.sweep(now)
 	}
 	for _, e := range s.fleet.Events() {
-		s.note(e)
+		s.note(now, e)
 	}
+	if !s.hand(now) {
+		return 0, false
+	}
+	if lost := s.judge.lost.Swap(0); lost > 0 {
+		s.judge.events.told.lost.Add(lost)
+		s.judge.log.Warn("reports came faster than they were judged", "lost", lost)
+	}
+	s.gather()
+	if due := s.due(); due > now {
+		return min(next, due), true
+	}
+	return max(next, now), s.say(now)
+}
+
+// leads is asked before each thing that is said: etcd fences writes, but neither grants nor
+// states.
+func (s *session) leads() bool { return s.term.holds() }
+
+// sweep forgets what is silent, and looks at what goes on.
+func (s *session) sweep(now int64) {
+	s.swept = now
+	s.witness.forget(now)
+	s.expire(now)
+	s.summarize(now)
+}
+
+// hand hands out permits, each only while the term holds by this process's own clock.
+func (s *session) hand(now int64) (leads bool) {
 	for _, g := range s.fleet.Grants() {
-		if !s.judge.grant(now, wire.EncodePermit(now, g.Leaf, s.term, g.Permit)) {
+		if !s.leads() {
+			return false
+		}
+		if !s.judge.grant(now, wire.EncodePermit(now, g.Leaf, s.term.number, g.Permit)) {
 			s.judge.log.Debug("a permit found no way", "leaf", g.Leaf, "endpoint", g.Permit.Endpoint)
 		}
 	}
-	if lost := s.judge.lost.Swap(0); lost > 0 {
-		s.judge.log.Warn("reports came faster than they were judged", "lost", lost)
-	}
+	return true
+}
+
+// gather takes the news of the judge.
+func (s *session) gather() {
 	names, urgent := s.fleet.Changed()
 	s.urgent = s.urgent || urgent
 	for _, name := range names {
 		s.changed[name] = true
 	}
 	s.retries = append(s.retries, s.fleet.Retries()...)
-	if s.sequence > 0 && len(s.changed)+len(s.retries) == 0 {
-		return max(next, now)
-	}
-	if s.urgent || now >= s.said+fleetPace {
-		s.say(now)
-		return max(next, now)
-	}
-	return max(min(next, s.said+fleetPace), now)
-}
-
-// encode brings the rows that changed up to date: once for all that changed them since.
-func (s *session) encode(now int64) {
-	for name := range s.changed {
-		key := wire.Key{Kind: pb.Kind_KIND_FLEET_ENDPOINT, Name: name}
-		row, ok := s.fleet.Row(now, name)
-		if !ok {
-			delete(s.rows, key)
-			continue
-		}
-		r, err := wire.EncodeFleetEndpoint(now, &row)
-		if err != nil {
-			s.judge.log.Error("a row cannot be told", "endpoint", name, "error", err)
-			continue
-		}
-		s.rows[key] = wire.Entry{Body: r.GetBody(), Hash: wire.HashOf(r.GetBody()), At: now}
-	}
-	clear(s.changed)
-	for _, w := range s.retries {
-		s.encodeRetries(w)
-	}
-	s.retries = nil
-}
-
-// encodeRetries has no row for who may retry as ever.
-func (s *session) encodeRetries(w route.FleetWorkload) {
-	key := wire.Key{Kind: pb.Kind_KIND_FLEET_WORKLOAD, Name: w.Name}
-	delete(s.rows, key)
-	if w.RetryFactor == 1 {
-		return
-	}
-	r, err := wire.EncodeFleetWorkload(w)
-	if err != nil {
-		s.judge.log.Error("a row cannot be told", "workload", w.Name, "error", err)
-		return
-	}
-	s.rows[key] = wire.Entry{Body: r.GetBody(), Hash: wire.HashOf(r.GetBody()), At: w.At}
-}
-
-// say has the newest rows served.
-func (s *session) say(now int64) {
-	s.encode(now)
-	s.sequence++
-	state := wire.NewState(pb.Track_TRACK_FLEET, &pb.Version{StoreId: s.catalog.StoreID, Epoch: s.catalog.Epoch, Term: s.term, Sequence: s.sequence}, s.rows)
-	evidence := make(map[string][]string, len(s.evidence))
-	for endpoint, lines := range s.evidence {
-		if len(lines) == 0 {
-			delete(s.evidence, endpoint)
-			continue
-		}
-		evidence[endpoint] = slices.Sorted(maps.Values(lines))
-	}
-	nodes := s.witness.count()
-	o, urgent := s.judge.origin, s.urgent
-	o.change(func() {
-		o.live.Fleet, o.live.Term, o.live.Evidence, o.live.Witnesses = state, s.term, evidence, nodes
-		o.urgent = o.urgent || urgent
-	})
-	s.urgent, s.said = false, now
-}
-
-// note logs an event, and keeps what opened a breaker until it closes.
-func (s *session) note(e fleet.Event) {
-	s.judge.log.Info("breaker "+e.Kind.String(), "endpoint", e.Endpoint, "class", e.Class, "locality", e.Locality, "round", e.Round, "evidence", e.Evidence)
-	word := e.Class.String()
-	if e.Locality != "" {
-		word += " in " + e.Locality
-	}
-	switch e.Kind {
-	case fleet.Closed:
-		delete(s.evidence[e.Endpoint], word)
-	case fleet.Opened:
-		if s.evidence[e.Endpoint] == nil {
-			s.evidence[e.Endpoint] = map[string]string{}
-		}
-		s.evidence[e.Endpoint][word] = fmt.Sprintf("%s, round %d: %s", word, e.Round, e.Evidence)
-	}
 }

@@ -13,8 +13,8 @@ import (
 	"go.uber.org/goleak"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
 
+	"github.com/pointsman/pointsman/clientlib/cert"
 	"github.com/pointsman/pointsman/clientlib/uplink"
 	"github.com/pointsman/pointsman/clientlib/wire"
 	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
@@ -42,6 +42,9 @@ func start(t *testing.T, c Config) *replica {
 	if c.Listen == "" {
 		c.Listen = "127.0.0.1:0"
 	}
+	if c.DataDir == "" && c.LocalToken == "" {
+		c.LocalToken = filepath.Join(t.TempDir(), "token")
+	}
 	s, err := New(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
@@ -49,10 +52,7 @@ func start(t *testing.T, c Config) *replica {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(ctx) }()
-	conn, err := grpc.NewClient(s.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := dialTo(t, s)
 	r := &replica{Server: s, catalog: pb.NewCatalogServiceClient(conn), fleet: pb.NewFleetServiceClient(conn)}
 	var stopped bool
 	r.stop = func() error {
@@ -70,6 +70,20 @@ func start(t *testing.T, c Config) *replica {
 		}
 	})
 	return r
+}
+
+// dialTo connects as this host's own user.
+func dialTo(t *testing.T, s *Server) *grpc.ClientConn {
+	t.Helper()
+	options, err := cert.Dial(s.Addr().String(), cert.Files{}, s.config.tokenFile())
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := grpc.NewClient(s.Addr().String(), options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return conn
 }
 
 func (r *replica) publish(t *testing.T, base uint64, text string) *pb.Head {
@@ -145,6 +159,10 @@ func (l *leaf) Apply(_ uint32, s *wire.State, _ bool) ([]*pb.Unusable, error) {
 
 func (l *leaf) Grant(_ int64, g *pb.Grant) { l.grants <- g }
 
+func (l *leaf) Ask(_ *pb.Question, answer func(*pb.Answer)) {
+	answer(&pb.Answer{Error: "not asked in this test"})
+}
+
 func connect(t *testing.T, r *replica, name string, workloads ...string) *leaf {
 	t.Helper()
 	begun := time.Now()
@@ -154,7 +172,7 @@ func connect(t *testing.T, r *replica, name string, workloads ...string) *leaf {
 	}
 	var err error
 	l.link, err = uplink.New(uplink.Config{
-		Parents: []string{r.Addr().String()}, Now: l.now, Observe: func(e uplink.Event) { l.events <- e },
+		Parents: []string{r.Addr().String()}, Token: r.config.tokenFile(), Now: l.now, Observe: func(e uplink.Event) { l.events <- e },
 		Hello: &pb.Hello{Library: "go", Leaf: name, Node: "node-" + name, Incarnation: 1, Subscribe: &pb.Subscribe{
 			View: 1, All: len(workloads) == 0, Workloads: workloads,
 		}},
@@ -228,10 +246,7 @@ func (r *replica) serves(t *testing.T, n uint64) (*testing.T, func() bool) {
 
 func syncTo(t *testing.T, r *replica) (pb.SyncService_SyncClient, error) {
 	t.Helper()
-	conn, err := grpc.NewClient(r.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := dialTo(t, r.Server)
 	t.Cleanup(func() { conn.Close() })
 	stream, err := pb.NewSyncServiceClient(conn).Sync(t.Context())
 	if err != nil {
