@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/go-hclog"
+
+	"github.com/pointsman/pointsman/clientlib/cert"
 )
 
 // got is what a program's flags said when it served.
@@ -21,7 +23,7 @@ type got struct {
 
 func example(g *got, serve error) Program {
 	return Program{
-		Name: "pointsman-example", About: "An example.\n",
+		Name: "pointsman-example", About: "An example.\n", TLS: &cert.Files{},
 		Flags: func(f *flag.FlagSet) {
 			f.Var((*List)(&g.Places), "place", "`place`")
 			f.StringVar(&g.Folder, "state-dir", "/usual", "`folder`")
@@ -32,9 +34,9 @@ func example(g *got, serve error) Program {
 			}
 			return nil
 		},
-		Serve: func(_ context.Context, log hclog.Logger) error {
+		Open: func(_ context.Context, log hclog.Logger) (*Running, error) {
 			g.Level = log.GetLevel()
-			return serve
+			return &Running{Run: func(context.Context) error { return serve }}, nil
 		},
 	}
 }
@@ -45,9 +47,10 @@ func TestTheEnvironmentStandsInForFlags(t *testing.T) {
 		want          got
 	}{
 		"defaults":               {nil, nil, got{nil, "/usual", hclog.Info}},
-		"flags win":              {[]string{"-place", "a", "-place", "b", "-log-level", "warn"}, []string{"POINTSMAN_PLACE=c", "POINTSMAN_LOG_LEVEL=debug"}, got{[]string{"a", "b"}, "/usual", hclog.Warn}},
-		"the environment":        {nil, []string{"POINTSMAN_PLACE=c,d", "POINTSMAN_STATE_DIR=/d", "POINTSMAN_LOG_LEVEL=debug"}, got{[]string{"c", "d"}, "/d", hclog.Debug}},
-		"an empty one is none":   {nil, []string{"POINTSMAN_STATE_DIR="}, got{nil, "/usual", hclog.Info}},
+		"flags win":              {[]string{"-place", "a", "-place", "b", "-log-level", "warn"}, []string{"POINTSMAN_EXAMPLE_PLACE=c", "POINTSMAN_EXAMPLE_LOG_LEVEL=debug"}, got{[]string{"a", "b"}, "/usual", hclog.Warn}},
+		"the environment":        {nil, []string{"POINTSMAN_EXAMPLE_PLACE=c,d", "POINTSMAN_EXAMPLE_STATE_DIR=/d", "POINTSMAN_EXAMPLE_LOG_LEVEL=debug"}, got{[]string{"c", "d"}, "/d", hclog.Debug}},
+		"an empty one is none":   {nil, []string{"POINTSMAN_EXAMPLE_STATE_DIR="}, got{nil, "/usual", hclog.Info}},
+		"another program's":      {nil, []string{"POINTSMAN_PLACE=c", "POINTSMAN_AGENT_STATE_DIR=/d", "POINTSMAN_STATE_DIR=/d"}, got{nil, "/usual", hclog.Info}},
 		"two dashes are one too": {[]string{"--state-dir=/e"}, nil, got{nil, "/e", hclog.Info}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -76,10 +79,19 @@ func TestWrongUsageIsToldFromFailure(t *testing.T) {
 		"both at once":          {[]string{"-log-level", "loud", "-state-dir", ""}, nil, nil, Usage, "no folder"},
 		"an argument":           {[]string{"serve"}, nil, nil, Usage, `argument "serve"`},
 		"an unknown flag":       {[]string{"-stat-dir", "x"}, nil, nil, Usage, "-stat-dir"},
-		"a bad word":            {nil, []string{"POINTSMAN_LOG_JSON=perhaps"}, nil, Usage, "POINTSMAN_LOG_JSON"},
+		"a bad word":            {nil, []string{"POINTSMAN_EXAMPLE_LOG_JSON=perhaps"}, nil, Usage, "POINTSMAN_EXAMPLE_LOG_JSON"},
 		"help":                  {[]string{"-h"}, nil, nil, Done, "-state-dir folder"},
 		"version":               {[]string{"-version"}, nil, nil, Done, "pointsman-example "},
-		"version is no setting": {nil, []string{"POINTSMAN_VERSION=true"}, errors.New("served"), Failed, "served"},
+		"a check":               {[]string{"-check"}, nil, errors.New("served"), Done, "the flags are well"},
+		"a check that fails":    {[]string{"-check", "-state-dir", ""}, nil, nil, Usage, "no folder"},
+		"check is no setting":   {nil, []string{"POINTSMAN_EXAMPLE_CHECK=true"}, errors.New("served"), Failed, "served"},
+		"its environment":       {[]string{"-h"}, nil, nil, Done, "POINTSMAN_EXAMPLE_LOG_LEVEL"},
+		"no address":            {[]string{"-metrics-listen", "7401"}, nil, nil, Usage, `metrics listen "7401"`},
+		"metrics for all":       {[]string{"-metrics-listen", ":7401"}, nil, nil, Usage, "-tls-cert and -tls-key"},
+		"profiles for all":      {[]string{"-pprof", ":6060"}, nil, nil, Usage, "not a loopback address"},
+		"profiles nowhere":      {[]string{"-pprof", "localhost"}, nil, nil, Usage, `pprof "localhost"`},
+		"nobody to ask":         {[]string{"-healthcheck", "-metrics-listen", ""}, nil, nil, Failed, "-metrics-listen"},
+		"version is no setting": {nil, []string{"POINTSMAN_EXAMPLE_VERSION=true"}, errors.New("served"), Failed, "served"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var g got

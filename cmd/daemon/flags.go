@@ -24,13 +24,38 @@ func (l *List) Set(s string) error {
 type own struct {
 	level   string
 	json    bool
-	version bool
+	metrics string
+	given   bool // metrics was, and is no default
+	pprof   string
+
+	version, check, healthcheck bool
 }
 
-func (o *own) flags(f *flag.FlagSet) {
+func (o *own) flags(f *flag.FlagSet, p Program) {
 	f.StringVar(&o.level, "log-level", "info", "`level`: trace, debug, info, warn or error")
 	f.BoolVar(&o.json, "log-json", false, "log JSON")
-	f.BoolVar(&o.version, "version", false, "print the version")
+	f.StringVar(&o.metrics, "metrics-listen", p.Metrics, "`address` of /metrics, /healthz and /readyz; beyond loopback by TLS, with -tls-cert and -tls-key; empty: none")
+	f.StringVar(&o.pprof, "pprof", "", "loopback `address` of /debug/pprof; empty: none")
+	f.StringVar(&p.TLS.CA, "tls-ca", "", "`file` of the CA whose signature is believed of others; \"system\": whom the system believes")
+	f.StringVar(&p.TLS.Cert, "tls-cert", "", "`file` of the certificate that is shown, with its chain; read again when it changes, as are the others")
+	f.StringVar(&p.TLS.Key, "tls-key", "", "`file` of its key")
+	for name, act := range o.acts() {
+		f.BoolVar(act.asked, name, false, act.usage)
+	}
+}
+
+// act is a flag that has something done instead of serving: no setting.
+type act struct {
+	asked *bool
+	usage string
+}
+
+func (o *own) acts() map[string]act {
+	return map[string]act{
+		"version":     {&o.version, "print the version and exit"},
+		"check":       {&o.check, "check what the flags say and exit"},
+		"healthcheck": {&o.healthcheck, "ask the program that runs at -metrics-listen whether it lives, and exit"},
+	}
 }
 
 // CheckLevel says whether there is a log level of this name.
@@ -51,12 +76,30 @@ func (p Program) flags(o *own) *flag.FlagSet {
 	f := flag.NewFlagSet(p.Name, flag.ContinueOnError)
 	f.SetOutput(io.Discard) // Run says what is wrong
 	p.Flags(f)
-	o.flags(f)
+	o.flags(f, p)
 	return f
 }
 
-// parse reads flags, and the environment where a flag is not given: POINTSMAN_STATE_DIR
-// stands for -state-dir; an empty variable is none.
+// Variable is what the environment calls a flag: each program has names of its own, since
+// two of them on one host mean different things by -listen.
+func (p Program) Variable(name string) string {
+	return strings.ToUpper(strings.ReplaceAll(p.Name+"-"+name, "-", "_"))
+}
+
+// Variables are all settings by what the environment calls them.
+func (p Program) Variables() map[string]bool {
+	var o own
+	all := map[string]bool{}
+	p.flags(&o).VisitAll(func(f *flag.Flag) {
+		if _, act := o.acts()[f.Name]; !act {
+			all[p.Variable(f.Name)] = true
+		}
+	})
+	return all
+}
+
+// parse reads flags, and the environment where a flag is not given: POINTSMAN_AGENT_STATE_DIR
+// stands for the agent's -state-dir; an empty variable is none.
 func (p Program) parse(o *own, in Process) error {
 	f := p.flags(o)
 	if err := f.Parse(in.Args); err != nil {
@@ -65,17 +108,27 @@ func (p Program) parse(o *own, in Process) error {
 	if f.NArg() > 0 {
 		return fmt.Errorf("argument %q: there are flags only", f.Arg(0))
 	}
-	given := map[string]bool{"version": true}
+	if err := p.stand(f, o, in.Environ); err != nil {
+		return err
+	}
+	f.Visit(func(a *flag.Flag) { o.given = o.given || a.Name == "metrics-listen" })
+	return nil
+}
+
+// stand sets from the environment what is not given.
+func (p Program) stand(f *flag.FlagSet, o *own, environ []string) (err error) {
+	given := map[string]bool{}
+	for name := range o.acts() {
+		given[name] = true
+	}
 	f.Visit(func(a *flag.Flag) { given[a.Name] = true })
-	var err error
 	f.VisitAll(func(a *flag.Flag) {
-		name := "POINTSMAN_" + strings.ToUpper(strings.ReplaceAll(a.Name, "-", "_"))
-		value := lookup(in.Environ, name)
+		value := lookup(environ, p.Variable(a.Name))
 		if given[a.Name] || value == "" || err != nil {
 			return
 		}
 		if err = f.Set(a.Name, value); err != nil {
-			err = fmt.Errorf("%s: %w", name, err)
+			err = fmt.Errorf("%s: %w", p.Variable(a.Name), err)
 		}
 	})
 	return err
@@ -92,8 +145,8 @@ func lookup(environ []string, name string) string {
 
 func (p Program) help(w io.Writer) {
 	fmt.Fprint(w, p.About, `
-Each flag can be set as POINTSMAN_ and its name, such as POINTSMAN_LOG_LEVEL; several values of one are separated by
-commas. Logs go to stderr. Exit codes: 0 stopped as asked, 1 failed, 2 wrong usage.
+Each flag can be set as `, p.Variable(""), ` and its name, such as `, p.Variable("log-level"), `; several values of
+one are separated by commas. Logs go to stderr. Exit codes: 0 stopped as asked, 1 failed, 2 wrong usage.
 
 Flags:
 `)

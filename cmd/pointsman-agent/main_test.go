@@ -3,6 +3,9 @@ package main
 import (
 	"bytes"
 	"context"
+	"io"
+	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,12 +20,12 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// output calls once when a text appears in what is written.
+// output says when a text first appears in what is written.
 type output struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 	look string
-	once func()
+	seen chan struct{} // closed then
 }
 
 func (o *output) Write(b []byte) (int, error) {
@@ -30,31 +33,75 @@ func (o *output) Write(b []byte) (int, error) {
 	defer o.mu.Unlock()
 	o.text.Write(b)
 	if o.look != "" && strings.Contains(o.text.String(), o.look) {
-		o.once()
+		o.look = ""
+		close(o.seen)
 	}
 	return len(b), nil
 }
 
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+// free is an address that nobody listens on, until somebody does.
+func free(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+func get(t *testing.T, url string) (int, string) {
+	t.Helper()
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	answer, err := client.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	b, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.StatusCode, string(b)
+}
+
 func TestItServesUntilItIsToldToStop(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
-	dir := t.TempDir()
+	defer stop()
+	dir, at := t.TempDir(), free(t)
 	socket := filepath.Join(dir, "run", "agent.sock")
-	served := false
-	logs := &output{look: "serving"}
-	logs.once = func() {
-		_, err := os.Stat(socket)
-		served = served || err == nil
-		stop()
+	logs := &output{look: "serving", seen: make(chan struct{})}
+	args := []string{"-parent", "127.0.0.1:1", "-socket", socket, "-listen", "127.0.0.1:0", "-state-dir", filepath.Join(dir, "state"), "-metrics-listen", at}
+	ended := make(chan int, 1)
+	go func() {
+		ended <- program(&agent.Config{}).Run(ctx, daemon.Process{Args: args, Stdout: logs, Stderr: logs})
+	}()
+	select {
+	case <-logs.seen:
+	case code := <-ended:
+		t.Fatalf("exit %d\n%s", code, logs)
 	}
-	args := []string{"-parent", "127.0.0.1:1", "-socket", socket, "-listen", "127.0.0.1:0", "-state-dir", filepath.Join(dir, "state")}
-	if code := program(&agent.Config{}).Run(ctx, daemon.Process{Args: args, Stdout: logs, Stderr: logs}); code != daemon.Done {
-		t.Fatalf("exit %d\n%s", code, &logs.text)
+	if _, err := os.Stat(socket); err != nil {
+		t.Error(err)
 	}
-	if _, err := os.Stat(socket); !served || !os.IsNotExist(err) {
-		t.Errorf("the socket was there: %v, and after the end: %v", served, err)
+	if status, body := get(t, "http://"+at+"/readyz"); status != http.StatusServiceUnavailable || !strings.Contains(body, "no parent was reached yet") {
+		t.Errorf("ready without a parent: %d, %s", status, body)
 	}
-	if !strings.Contains(logs.text.String(), "stopped") {
-		t.Error(&logs.text)
+	if status, body := get(t, "http://"+at+"/metrics"); status != http.StatusOK || !strings.Contains(body, "pointsman_parent_connected 0\n") {
+		t.Errorf("metrics: %d\n%s", status, body)
+	}
+	stop()
+	if code := <-ended; code != daemon.Done || !strings.Contains(logs.String(), "stopped") {
+		t.Errorf("exit %d\n%s", code, logs)
+	}
+	if _, err := os.Stat(socket); !os.IsNotExist(err) {
+		t.Errorf("the socket after the end: %v", err)
 	}
 }
 
@@ -63,27 +110,34 @@ func TestWrongUsageIsToldFromFailure(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	local := []string{"-parent", "127.0.0.1:1", "-socket", "", "-listen", "127.0.0.1:0", "-state-dir", ""}
+	local := []string{
+		"-parent", "127.0.0.1:1", "-socket", "", "-listen", "127.0.0.1:0", "-state-dir", "", "-metrics-listen", "",
+		"-local-token-file", filepath.Join(t.TempDir(), "token"),
+	}
 	with := func(more ...string) []string { return append(append([]string{}, local...), more...) }
 	for name, c := range map[string]struct {
 		args []string
 		want int
 		says []string
 	}{
-		"help":              {[]string{"-h"}, daemon.Done, []string{"-parent address", "-state-dir folder", "-log-json", "Exit codes", agent.DefaultSocket}},
-		"version":           {[]string{"-version"}, daemon.Done, []string{"pointsman-agent "}},
-		"no parent":         {nil, daemon.Usage, []string{"parents: none"}},
-		"unknown flag":      {[]string{"-parrent", "x"}, daemon.Usage, []string{"-parrent"}},
-		"an argument":       {with("serve"), daemon.Usage, []string{`argument "serve"`}},
-		"a level":           {with("-log-level", "loud"), daemon.Usage, []string{`log level "loud"`}},
-		"open to all":       {with("-listen", ":7410"), daemon.Usage, []string{"not a loopback address"}},
-		"nothing to serve":  {with("-listen", ""), daemon.Usage, []string{"socket, listen"}},
-		"not a folder":      {with("-state-dir", file), daemon.Failed, []string{file}},
-		"socket is a file":  {with("-socket", file), daemon.Failed, []string{"no socket"}},
-		"unusable address":  {with("-listen", "127.0.0.1:99999"), daemon.Failed, []string{"listen"}},
-		"two faults":        {[]string{"-parent", "x", "-listen", ":1"}, daemon.Usage, []string{`parent "x"`, "not a loopback"}},
-		"a remote parent":   {with("-parent", "replica.example:7400"), daemon.Usage, []string{"transport credentials"}},
-		"a flag's bad word": {with("-log-json=perhaps"), daemon.Usage, []string{"perhaps"}},
+		"help":               {[]string{"-h"}, daemon.Done, []string{"-parent address", "-state-dir folder", "-log-json", "Exit codes", agent.DefaultSocket}},
+		"version":            {[]string{"-version"}, daemon.Done, []string{"pointsman-agent "}},
+		"no parent":          {nil, daemon.Usage, []string{"parents: none"}},
+		"unknown flag":       {[]string{"-parrent", "x"}, daemon.Usage, []string{"-parrent"}},
+		"an argument":        {with("serve"), daemon.Usage, []string{`argument "serve"`}},
+		"a level":            {with("-log-level", "loud"), daemon.Usage, []string{`log level "loud"`}},
+		"open to all":        {with("-listen", ":7410"), daemon.Usage, []string{"not a loopback address"}},
+		"nothing to serve":   {with("-listen", ""), daemon.Usage, []string{"socket, listen"}},
+		"not a folder":       {with("-state-dir", file), daemon.Failed, []string{file}},
+		"socket is a file":   {with("-socket", file), daemon.Failed, []string{"no socket"}},
+		"unusable address":   {with("-listen", "127.0.0.1:99999"), daemon.Failed, []string{"listen"}},
+		"two faults":         {[]string{"-parent", "x", "-listen", ":1"}, daemon.Usage, []string{`parent "x"`, "not a loopback"}},
+		"a remote parent":    {with("-parent", "replica.example:7400"), daemon.Usage, []string{"reached by TLS only"}},
+		"a check":            {with("-check"), daemon.Done, []string{"the flags are well"}},
+		"a check of a fault": {with("-check", "-metrics-hosts", "10.0.0.0/99"), daemon.Usage, []string{"metrics hosts"}},
+		"half a key":         {with("-tls-cert", file), daemon.Usage, []string{"go together"}},
+		"metrics for all":    {with("-metrics-listen", ":7411"), daemon.Usage, []string{"-tls-cert and -tls-key"}},
+		"a flag's bad word":  {with("-log-json=perhaps"), daemon.Usage, []string{"perhaps"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
