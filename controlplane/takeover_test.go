@@ -2,6 +2,7 @@ package controlplane
 
 import (
 	"bytes"
+	"context"
 	"runtime"
 	"strings"
 	"testing"
@@ -391,6 +392,29 @@ func TestANewLeaderCountsTheVotesThatStand(t *testing.T) {
 			if w := l.word(t); w.State != route.FleetOpen || !strings.Contains(w.Reason, "2 of 2 nodes") {
 				t.Errorf("%s hears %+v", l.name, w)
 			}
+		}
+	})
+}
+
+// A replica that a leaf has left does not speak for it when it comes to a leader anew.
+func TestALeafIsFoundWhereItIsNotWhereItWas(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCouncil(t, 3)
+		defer c.stop()
+		leader := c.leads()
+		a, b := c.others(leader)[0], c.others(leader)[1]
+		one := a.join("one", b)
+		defer one.stop()
+		time.Sleep(3 * time.Second)
+		a.hub.Goodbye("the stream is old")
+		time.Sleep(10 * time.Second)
+		a.hub.Resend() // as on a new stream to the leader
+		time.Sleep(3 * time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		answer, err := leader.hub.Ask(ctx, "one", &pb.Question{Explain: &pb.ExplainRequest{Workload: "chat"}})
+		if err != nil || answer.GetExplain().GetShed() != "asked of one" {
+			t.Error(answer, err)
 		}
 	})
 }

@@ -52,7 +52,12 @@ func (h *Hub) amend(c *child, change func(*pb.LeafState)) {
 	if c.relay || l == nil || l.via != c {
 		return
 	}
-	s := proto.CloneOf(l.state)
+	was := l.state // what it points to is replaced, never changed
+	s := &pb.LeafState{
+		Leaf: was.Leaf, Node: was.Node, Identity: was.Identity, Locality: was.Locality, Library: was.Library,
+		LibraryVersion: was.LibraryVersion, Incarnation: was.Incarnation, Version: was.Version,
+		Nack: was.Nack, Nacked: was.Nacked, Unusable: was.Unusable,
+	}
 	change(s)
 	h.learn(c, s, h.now())
 }

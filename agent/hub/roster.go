@@ -69,6 +69,8 @@ func (r *roster) set(via *child, s *pb.LeafState, heard int64) bool {
 		r.leaves[s.Leaf] = l
 	case via.relay && s.Incarnation < l.state.Incarnation, s.Gone && l.via != via:
 		return false
+	case via.relay && l.via != nil && l.via != via && heard < l.heardAt():
+		return false // it has another way here since
 	}
 	l.via, l.heard = via, heard
 	if s.Gone {
@@ -171,8 +173,10 @@ func (r *roster) states(now int64, names []string) []*pb.LeafState {
 
 // resend makes all of it news.
 func (r *roster) resend() {
-	for name := range r.leaves {
-		r.news[name] = true
+	for name, l := range r.leaves {
+		if l.via != nil {
+			r.news[name] = true
+		}
 	}
 }
 

@@ -179,8 +179,11 @@ func (l load) message(h *Hub) message {
 
 // head is the generation of the newest catalog that the source knows of.
 func (h *Hub) head(t pb.Track) uint64 {
+	if t != pb.Track_TRACK_CATALOG {
+		return 0
+	}
 	for _, a := range h.config.Source.HeadAges() {
-		if t == pb.Track_TRACK_CATALOG && a.Track == t {
+		if a.Track == t {
 			return a.Generation
 		}
 	}
