@@ -38,7 +38,7 @@ type flight struct {
 	began    int64
 	first    atomic.Int64 // when the first token came, µs; 0: not yet
 	ended    atomic.Bool
-	told     sync.WaitGroup // the attempt has ended and is being told of
+	told     sync.WaitGroup    // the attempt has ended and is being told of
 	traced   func(AttemptInfo) // nil: nobody follows the attempt
 }
 

@@ -93,11 +93,16 @@ func (r *reports) pauses(now int64, spent []route.SpentQuota) bool {
 
 // refused counts a call that ended without an endpoint.
 func (c *Client) refused(call *call, err error) {
-	if shed := (*ShedError)(nil); err != nil && errors.As(err, &shed) {
-		c.mu.Lock()
-		c.router.Refused(call.workload, shed.Kind)
-		c.mu.Unlock()
+	if err == nil {
+		return
 	}
+	var shed *ShedError // allocates
+	if !errors.As(err, &shed) {
+		return
+	}
+	c.mu.Lock()
+	c.router.Refused(call.workload, shed.Kind)
+	c.mu.Unlock()
 }
 
 // loop ticks the core and reports until ctx ends.

@@ -162,7 +162,7 @@ func TestAReportSkipsWhatIsNotKnownAndRefusesWhatCannotBeRight(t *testing.T) {
 	m := &pb.LeafReport{
 		Leaf: "l", AgeUs: -5, Rows: []*pb.Row{{Class: 9}, {}, {Class: pb.Class_CLASS_ANY, CostNanoUsd: -5}}, Votes: []*pb.Vote{{Class: pb.Class_CLASS_ANY}, {Phase: pb.Phase_PHASE_ADMIT}},
 		Probes: []*pb.ProbeResult{{Class: pb.Class_CLASS_ANY}, {Class: pb.Class_CLASS_ANY, Outcome: 9}},
-		Sheds: []*pb.Shed{nil, {Workload: "w", Reason: "a whim"}, {Reason: "open"}}, Spent: []*pb.Spent{nil, {Quota: "q"}, {Quota: "q", RemainingUs: -1}, {RemainingUs: 5}},
+		Sheds:  []*pb.Shed{nil, {Workload: "w", Reason: "a whim"}, {Reason: "open"}}, Spent: []*pb.Spent{nil, {Quota: "q"}, {Quota: "q", RemainingUs: -1}, {RemainingUs: 5}},
 	}
 	got, err := Report(100, m)
 	if diff := cmp.Diff(route.Report{Leaf: "l", At: 100, Rows: make([]route.Row, 1)}, got); err != nil || diff != "" {
