@@ -42,6 +42,18 @@ e2e-sdk: ## Run the official SDKs, unmodified but for their http.Client
 faults: ## Run sixteen faults of an endpoint against sending, and a storm of calls that must leave nothing (half a minute)
 	cd test/faults && $(GO) test -count=1 -args -long
 
+.PHONY: churn
+churn: ## Let clients, agents and endpoints come and go for twelve cycles: the heap must not grow (90 s)
+	$(GO) test -count=1 -timeout 3m ./test/churn -args -long
+
+.PHONY: converge
+converge: ## Let thousands of libraries converge in virtual time, from ten seeds
+	$(GO) test -count=1 -timeout 9m -v ./test/convergence -args -long
+
+.PHONY: bench-fleet
+bench-fleet: ## Measure a hub with 5,000 clients against a bare broadcast (2 minutes)
+	$(GO) run ./test/bench/fleet -clients 5000
+
 .PHONY: vectors
 vectors: ## Run the vectors without and with fused instructions, and compute them a second time, in Python
 	GOAMD64=v1 $(GO) test -count=1 -run 'Stories|Vectors' ./clientlib/route/...
