@@ -9,6 +9,7 @@ import (
 
 	"github.com/pointsman/pointsman/clientlib/route"
 	"github.com/pointsman/pointsman/clientlib/route/breaker"
+	"github.com/pointsman/pointsman/clientlib/wire"
 	"github.com/pointsman/pointsman/controlplane/fleet"
 	"github.com/pointsman/pointsman/controlplane/rpc"
 	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
@@ -94,7 +95,7 @@ func (s *session) summarize(now int64) {
 	}
 	for _, w := range was.Shedding {
 		s.status.Shedding = append(s.status.Shedding, &pb.SheddingWorkload{
-			Workload: w.Workload, Reason: w.Kind.String(), PerSecond: w.PerSecond, Leaves: uint32(w.Leaves),
+			Workload: w.Workload, Reason: wire.ShedWord(w.Kind), PerSecond: w.PerSecond, Leaves: uint32(w.Leaves),
 		})
 	}
 	for _, r := range was.Reaches {

@@ -153,8 +153,6 @@ func (f *Fleet) sweepLeaves(now int64) {
 		}
 		if quiet >= silence && l.gone > 0 || quiet >= forgotten {
 			f.hush(l)
-		}
-		if quiet >= forgotten {
 			delete(f.leaves, name)
 		}
 	}
