@@ -22,25 +22,20 @@ var notRun = []struct {
 	{"on_cutoff", func(s *set) string {
 		return first("quota.", ".on_cutoff", s.quotas, func(q *pb.Quota) bool { return q.OnCutoff != defaultOnCutoff })
 	}},
-	{"instances", func(s *set) string {
-		return first("endpoint.", ".instances", s.endpoints, func(e *pb.Endpoint) bool { return e.Instances != nil })
+	{"slots of capacity", func(s *set) string {
+		return first("endpoint.", ".capacity", s.endpoints, func(e *pb.Endpoint) bool { return e.Capacity.GetSlots() != 0 })
 	}},
-	{"slots and prefill_tps of capacity", func(s *set) string {
-		return first("endpoint.", ".capacity", s.endpoints, func(e *pb.Endpoint) bool {
-			return e.Capacity.GetSlots() != 0 || e.Capacity.GetPrefillTps() != 0
-		})
-	}},
-	{"metrics", func(s *set) string {
-		return first("endpoint.", ".metrics", s.endpoints, func(e *pb.Endpoint) bool { return e.Metrics != "" })
+	{"metrics of triton and tgi", func(s *set) string {
+		return first("endpoint.", ".metrics", s.endpoints, func(e *pb.Endpoint) bool { return slices.Contains(unread, e.Metrics) })
 	}},
 	{"adapters", func(s *set) string {
 		return first("endpoint.", ".adapters", s.endpoints, func(e *pb.Endpoint) bool { return len(e.Adapters) > 0 })
 	}},
 	{"tool", func(s *set) string { return first("tool.", "", s.tools, func(*pb.Tool) bool { return true }) }},
-	{"identities", func(s *set) string {
-		return first("tenant.", ".identities", s.tenants, func(t *pb.Tenant) bool { return len(t.Identities) > 0 })
-	}},
 }
+
+// unread are the engines whose metrics agents of this version do not read.
+var unread = []string{"triton", "tgi"}
 
 // alone is the first limit that each process keeps to by itself: nobody divides them yet.
 func (s *set) alone() string {

@@ -142,6 +142,29 @@ func (j *judgement) run() {
 	for _, name := range keys(j.set.tenants) {
 		j.tenant(j.set.tenants[name])
 	}
+	j.identities()
+}
+
+// identities warns of tenants that keep nobody out, and of those that nobody is let in for: naming the
+// first identity turns the one into the other.
+func (j *judgement) identities() {
+	const name = `identities = ["spiffe://…"], those of its programs' connections; "*" is everybody who may subscribe`
+	var without []string
+	for _, t := range keys(j.set.tenants) {
+		if len(j.set.tenants[t].Identities) == 0 {
+			without = append(without, t)
+		}
+	}
+	if len(without) == 0 {
+		return
+	}
+	if len(without) == len(j.set.tenants) {
+		j.warn("tenant."+without[0], name, "no tenant names identities: whoever may subscribe sees every workload, and acts for any tenant")
+		return
+	}
+	for _, t := range without {
+		j.warn("tenant."+t, name, "tenant %s names no identities, and others do: nobody may act for it", quote(t))
+	}
 }
 
 // lately is how long before a date people are warned (catalog.md, retires).
@@ -174,8 +197,8 @@ func (j *judgement) endpoint(e *pb.Endpoint) {
 	if j.set.providers[e.Provider].BaseUrl == "" && e.Instances == nil {
 		j.fail(path, "add instances here, or base_url to the provider", "endpoint %s has no address", quote(e.Name))
 	}
-	if e.Concurrency == nil && len(e.Quotas) == 0 && e.Capacity.GetSlots() == 0 {
-		j.warn(path, "add concurrency, quotas, or capacity with slots", "endpoint %s has no limit at all", quote(e.Name))
+	if e.Concurrency == nil && len(e.Quotas) == 0 {
+		j.warn(path, "add concurrency or quotas", "endpoint %s has no limit at all", quote(e.Name))
 	}
 }
 

@@ -703,7 +703,16 @@ tenant "b" {
   caps { concurrency = 1 }
 }
 ----
+a.hcl:1:1: warning: no tenant names identities: whoever may subscribe sees every workload, and acts for any tenant (identities = ["spiffe://…"], those of its programs' connections; "*" is everybody who may subscribe) @tenant.a
 a.hcl:5:3: warning: quotas, caps and budgets bind each process alone in this version (so many processes take so many times as much: write each one's part) @tenant.b.caps
+
+# A tenant is acted for by whom it names, once any names somebody.
+validate
+tenant "a" { identities = ["cn/a"] }
+tenant "b" {}
+tenant "c" { identities = ["*"] }
+----
+a.hcl:2:1: warning: tenant "b" names no identities, and others do: nobody may act for it (identities = ["spiffe://…"], those of its programs' connections; "*" is everybody who may subscribe) @tenant.b
 
 # Warnings.
 validate now=2027-03-01
@@ -784,9 +793,8 @@ tenant "t" {
 a.hcl:5:23: warning: the model retires on 2027-04-14, in 44 days (move its endpoints to a successor) @model.x.retires
 a.hcl:15:23: warning: the model retired on 2027-02-14 (move its endpoints to a successor) @model.y.retires
 a.hcl:34:17: warning: api_version has no effect (dialect openai has no versions) @provider.q.api_version
-a.hcl:36:1: warning: endpoint "g" has no limit at all (add concurrency, quotas, or capacity with slots) @endpoint.g
+a.hcl:36:1: warning: endpoint "g" has no limit at all (add concurrency or quotas) @endpoint.g
 a.hcl:40:14: warning: metrics has no effect (it is read from instances) @endpoint.g.metrics
-a.hcl:40:14: warning: metrics: not run by this version (it is checked and stored, and has no effect yet) @endpoint.g.metrics
 a.hcl:42:1: warning: quota "q" has no limit at all (add tokens_per_minute or requests_per_minute) @quota.q
 a.hcl:43:1: warning: quotas, caps and budgets bind each process alone in this version (so many processes take so many times as much: write each one's part) @quota.r
 a.hcl:44:1: warning: nobody uses policy "idle" (use = [policy.idle], or take it out) @policy.idle
@@ -797,6 +805,7 @@ a.hcl:64:22: warning: prefer_quality has no effect (it is for cost_tiered) @work
 a.hcl:65:5: warning: b has no effect (bands are for cost_tiered) @workload.w.balance.weighted.band.b
 a.hcl:67:3: warning: workload "w" is unusable to this version's libraries: affinity by rule "score" is not known (every call of it will fail) @workload.w.affinity
 a.hcl:68:30: warning: same_endpoint has no effect (there are fewer attempts than that) @workload.w.attempts.same_endpoint
+a.hcl:70:1: warning: no tenant names identities: whoever may subscribe sees every workload, and acts for any tenant (identities = ["spiffe://…"], those of its programs' connections; "*" is everybody who may subscribe) @tenant.t
 a.hcl:72:37: warning: tokens_per_minute of a reservation has no effect (the quota has no such limit) @tenant.t.reserve.r.tokens_per_minute
 
 # What this version's libraries do not run is said once, and by whom it matters.
@@ -807,16 +816,20 @@ endpoint "g" {
   apis      = ["openai.chat"]
   quotas    = [quota.q]
   adapters  = ["openai.responses"]
-  instances = ["a:1", "b:2"]
+  instances = ["a:1", "b:2"] # which is run, as the next two are
   metrics   = "vllm"
-  capacity { tpot = "18ms" } # which is run
+  capacity {
+    prefill_tps = 12000
+    tpot        = "18ms"
+  }
 }
 endpoint "h" {
-  capacity { slots = 1 }
-  provider    = provider.a
-  apis        = ["http"]
-  concurrency = 1
-  instances   = ["c:1"]
+  capacity { slots = 1 } # no limit yet
+  provider  = provider.a
+  apis      = ["http"]
+  region    = "eu"
+  instances = ["c:1"]
+  metrics   = "tgi"
 }
 provider "a" { dialect = "grpc" }
 quota "q" {
@@ -858,18 +871,17 @@ tenant "t" {
 }
 ----
 a.hcl:6:15: warning: adapters: not run by this version (it is checked and stored, and has no effect yet) @endpoint.g.adapters
-a.hcl:7:15: warning: instances: not run by this version (it is checked and stored, and has no effect yet) @endpoint.g.instances
-a.hcl:8:15: warning: metrics: not run by this version (it is checked and stored, and has no effect yet) @endpoint.g.metrics
-a.hcl:12:3: warning: slots and prefill_tps of capacity: not run by this version (it is checked and stored, and has no effect yet) @endpoint.h.capacity
-a.hcl:18:26: warning: dialect "grpc" is not spoken by this version's libraries (its endpoints are out by the gate unsupported) @provider.a.dialect
-a.hcl:19:1: warning: quotas, caps and budgets bind each process alone in this version (so many processes take so many times as much: write each one's part) @quota.q
-a.hcl:22:25: warning: on_cutoff: not run by this version (it is checked and stored, and has no effect yet) @quota.q.on_cutoff
-a.hcl:26:3: warning: workload "w" is unusable to this version's libraries: strategy "predictive" is not known (every call of it will fail) @workload.w.balance.predictive
-a.hcl:27:3: warning: guard: not run by this version (it is checked and stored, and has no effect yet) @workload.w.guard
-a.hcl:34:3: warning: workload "x" is unusable to this version's libraries: strategy "cost_tiered" is not known (every call of it will fail) @workload.x.balance.cost_tiered
-a.hcl:41:3: warning: workload "y" is unusable to this version's libraries: affinity by rule "score" is not known (every call of it will fail) @workload.y.affinity
-a.hcl:44:1: warning: tool: not run by this version (it is checked and stored, and has no effect yet) @tool.t
-a.hcl:50:16: warning: identities: not run by this version (it is checked and stored, and has no effect yet) @tenant.t.identities
+a.hcl:14:1: warning: endpoint "h" has no limit at all (add concurrency or quotas) @endpoint.h
+a.hcl:15:3: warning: slots of capacity: not run by this version (it is checked and stored, and has no effect yet) @endpoint.h.capacity
+a.hcl:20:15: warning: metrics of triton and tgi: not run by this version (it is checked and stored, and has no effect yet) @endpoint.h.metrics
+a.hcl:22:26: warning: dialect "grpc" is not spoken by this version's libraries (its endpoints are out by the gate unsupported) @provider.a.dialect
+a.hcl:23:1: warning: quotas, caps and budgets bind each process alone in this version (so many processes take so many times as much: write each one's part) @quota.q
+a.hcl:26:25: warning: on_cutoff: not run by this version (it is checked and stored, and has no effect yet) @quota.q.on_cutoff
+a.hcl:30:3: warning: workload "w" is unusable to this version's libraries: strategy "predictive" is not known (every call of it will fail) @workload.w.balance.predictive
+a.hcl:31:3: warning: guard: not run by this version (it is checked and stored, and has no effect yet) @workload.w.guard
+a.hcl:38:3: warning: workload "x" is unusable to this version's libraries: strategy "cost_tiered" is not known (every call of it will fail) @workload.x.balance.cost_tiered
+a.hcl:45:3: warning: workload "y" is unusable to this version's libraries: affinity by rule "score" is not known (every call of it will fail) @workload.y.affinity
+a.hcl:48:1: warning: tool: not run by this version (it is checked and stored, and has no effect yet) @tool.t
 
 # An API that its dialect is not spoken with.
 validate
