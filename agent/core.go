@@ -7,9 +7,9 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/pointsman/pointsman/clientlib"
+	"github.com/pointsman/pointsman/clientlib/wire"
 	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
 )
 
@@ -27,17 +27,12 @@ func (c Config) core(d door) func(context.Context, string) (*clientlib.Client, e
 	}
 }
 
-// may says whether an identity may act for a tenant, as the catalog that it sees names them. While
-// no tenant names identities, that is between the callers.
+// may says whether an identity may act for a tenant, as the catalog that it sees names them.
 func (s *shelf) may(identity, tenant string) error {
 	declared := s.tenants(identity)
-	if !slices.ContainsFunc(declared, func(t *pb.Tenant) bool { return len(t.Identities) > 0 }) {
+	allows := func(t *pb.Tenant) bool { return t.Name == cmp.Or(tenant, "default") && wire.ActsFor(identity, t) }
+	if !wire.Guarded(declared) || slices.ContainsFunc(declared, allows) {
 		return nil
-	}
-	for _, t := range declared {
-		if t.Name == cmp.Or(tenant, "default") && (slices.Contains(t.Identities, identity) || identity != "" && slices.Contains(t.Identities, "*")) {
-			return nil
-		}
 	}
 	return status.Errorf(codes.PermissionDenied, "%s may not act for tenant %q: the catalog's tenant blocks name who may", identity, tenant)
 }
@@ -47,14 +42,8 @@ func (s *shelf) tenants(identity string) (all []*pb.Tenant) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, h := range s.views {
-		if h.view.Identity != identity {
-			continue
-		}
-		for k, e := range h.catalog.All() {
-			t := &pb.Tenant{}
-			if k.Kind == pb.Kind_KIND_TENANT && proto.Unmarshal(e.Body, t) == nil {
-				all = append(all, t)
-			}
+		if h.view.Identity == identity {
+			all = append(all, wire.Tenants(h.catalog)...)
 		}
 	}
 	return all

@@ -24,8 +24,6 @@ const (
 	drainsBytes = 1 << 20
 )
 
-func compareNames(a, b string) int { return strings.Compare(a, b) }
-
 // drains are the endpoints that operators took out on this node alone. They add caution to
 // what the control plane says and never take any away.
 type drains struct {

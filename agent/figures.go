@@ -10,10 +10,9 @@ import (
 func (a *Agent) Figures() metrics.Figures {
 	s := a.Status()
 	f := metrics.Figures{
-		Parent: metrics.Parent{Connected: s.Link.Connected}, Heads: metrics.HeadAges(s.Link.Heads),
-		Hub: a.relay.hub.Figures(), Journal: metrics.Journal{Bytes: a.journal.Size()},
+		Connected: s.Link.Connected, Heads: metrics.HeadAges(s.Link.Heads), Journal: a.journal.Size(),
+		Hub: a.relay.hub.Figures(), Node: a.nodeFigures(),
 	}
-	f.Node = a.nodeFigures()
 	for _, l := range s.Leaves {
 		if !l.GetGone() {
 			f.Leaves++

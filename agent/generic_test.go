@@ -214,7 +214,7 @@ func TestAnOperatorOnTheNodeDrainsAndAsksHowItDoes(t *testing.T) {
 	if err != nil || s.Node != "n" || s.Parent == "" || len(s.Drains) != 1 || len(s.Leaves) != 1 {
 		t.Fatalf("status: %v, %v", s, err)
 	}
-	if d := s.Drains[0]; d.Reason != "it burns" || !strings.HasPrefix(d.Actor, "kim (uid/") || d.DurationUs <= 0 || d.DurationUs > mostDrain.Microseconds() {
+	if d := s.Drains[0]; d.Reason != "it burns" || !strings.HasPrefix(d.Actor, "uid/") || !strings.HasSuffix(d.Actor, " (kim)") || d.DurationUs <= 0 || d.DurationUs > mostDrain.Microseconds() {
 		t.Errorf("drain: %v", d)
 	}
 	if _, err := node.UndrainNode(ctx, &pb.UndrainNodeRequest{Endpoint: "b"}); status.Code(err) != codes.NotFound {

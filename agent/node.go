@@ -2,14 +2,12 @@ package agent
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/pointsman/pointsman/clientlib/cert"
-	"github.com/pointsman/pointsman/clientlib/route"
 	"github.com/pointsman/pointsman/clientlib/wire"
 	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
 )
@@ -34,13 +32,10 @@ func (s nodeService) DrainNode(ctx context.Context, q *pb.DrainNodeRequest) (*pb
 	case last == 0:
 		last = mostDrain
 	}
-	if has, _ := a.relay.shelf.has(endpointKey(q.Endpoint)); !has {
-		return nil, status.Errorf(codes.NotFound, "no program on this node may use an endpoint %q: `node status` lists what it sees", q.Endpoint)
+	if !a.relay.shelf.has(q.Endpoint) {
+		return nil, status.Errorf(codes.NotFound, "no program on this node may use an endpoint %q: `agent status` lists what it sees", q.Endpoint)
 	}
-	actor := cert.PeerOf(ctx).Identity
-	if q.Actor != "" {
-		actor = fmt.Sprintf("%s (%s)", q.Actor, actor)
-	}
+	actor := cert.Actor(cert.PeerOf(ctx).Identity, q.Actor)
 	unkept, err := a.relay.shelf.drains.set(drain{Endpoint: q.Endpoint, Actor: actor, Reason: q.Reason}, last)
 	if err != nil {
 		return nil, status.Error(codes.ResourceExhausted, err.Error())
@@ -67,10 +62,6 @@ func (a *Agent) drained(unkept error) {
 	if unkept != nil {
 		a.log.Error("this node's drains are not on disk, and end with this process", "dir", a.config.Dir, "error", unkept)
 	}
-}
-
-func endpointKey(name string) wire.Key {
-	return wire.Key{Kind: pb.Kind_KIND_ENDPOINT, Name: route.Declared(name)}
 }
 
 // NodeStatus is what this node knows when nobody else is there to ask.

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -124,6 +125,6 @@ func (w *witness) reached() (out []route.Reach) {
 			out = append(out, route.Reach{Endpoint: e.Name, Identity: e.Identity, Reached: v.Reached, Reason: v.Reason, Connect: v.Connect})
 		}
 	}
-	slices.SortFunc(out, func(a, b route.Reach) int { return compareNames(a.Endpoint, b.Endpoint) })
+	slices.SortFunc(out, func(a, b route.Reach) int { return strings.Compare(a.Endpoint, b.Endpoint) })
 	return out[:min(len(out), mostReaches)]
 }

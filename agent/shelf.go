@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"github.com/pointsman/pointsman/agent/hub"
+	"github.com/pointsman/pointsman/clientlib/route"
 	"github.com/pointsman/pointsman/clientlib/wire"
+	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
 )
 
 // shelf keeps the catalogs that came down and serves them with this node's drains over them.
@@ -100,16 +102,15 @@ func (s *shelf) serve() {
 	}
 }
 
-// has tells whether an endpoint, or the endpoint of an instance, is in any of the views; some
-// is whether there is any view at all.
-func (s *shelf) has(key wire.Key) (has, some bool) {
+// has tells whether an endpoint, or the endpoint of an instance, is in any of the views.
+func (s *shelf) has(endpoint string) bool {
+	key := wire.Key{Kind: pb.Kind_KIND_ENDPOINT, Name: route.Declared(endpoint)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, h := range s.views {
 		if _, ok := h.catalog.Lookup(key); ok {
-			return true, true
+			return true
 		}
-		some = true
 	}
-	return false, some
+	return false
 }

@@ -2,11 +2,13 @@ package controlplane
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
@@ -69,16 +71,8 @@ func TestTwoWhoHoldMoreThanHeadRaiseAnAlarm(t *testing.T) {
 			t.Fatalf("alarms: %q", a)
 		}
 		time.Sleep(10 * time.Second)
-		written := 0
-		c.mu.Lock()
-		for _, e := range c.events {
-			if e.GetKind() == eventAlarm && e.GetName() == regressed {
-				written++
-			}
-		}
-		c.mu.Unlock()
-		if written != 1 {
-			t.Errorf("%d events tell of it", written)
+		if diff := cmp.Diff(a, c.rung(regressed)); diff != "" {
+			t.Error(diff)
 		}
 		s.leaves.Store(&[]*pb.LeafState{}) // adopted: they run what it has
 		s.regress.Store(nil)
@@ -86,7 +80,94 @@ func TestTwoWhoHoldMoreThanHeadRaiseAnAlarm(t *testing.T) {
 		if a := s.origin.state().Alarms; len(a) > 0 {
 			t.Errorf("after the store was adopted: %q", a)
 		}
+		if diff := cmp.Diff([]string{a[0], "store_regressed: no more"}, c.rung(regressed)); diff != "" {
+			t.Error(diff)
+		}
 	})
+}
+
+// rung is what events tell of an alarm.
+func (c *council) rung(alarm string) (out []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, e := range c.events {
+		if e.GetKind() == eventAlarm && e.GetName() == alarm {
+			out = append(out, e.GetName()+": "+e.GetEvidence())
+		}
+	}
+	return out
+}
+
+func TestAnAlarmOfNamesIsAnEventWhenItComesAndWhenItGoesNotWhenItIsHandedOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCouncil(t, 2)
+		defer c.stop()
+		s := c.leads()
+		next := c.others(s)[0]
+		apply := func(endpoints ...string) {
+			for _, s := range c.seats {
+				s.judge.apply(named(endpoints...))
+			}
+			time.Sleep(10 * time.Second)
+			synctest.Wait()
+		}
+		text := func(names string) string {
+			return "unresolved: no answer for " + names + ": the instances stay as they were; the leader's log says why"
+		}
+		rung := func(want ...string) {
+			t.Helper()
+			if diff := cmp.Diff(want, c.rung(unresolved)); diff != "" {
+				t.Error(diff)
+			}
+		}
+		apply("x=a:80")
+		rung(text("a:80"))
+		apply("x=a:80", "y=b:80")
+		rung(text("a:80")) // status has the rest
+		if a := s.origin.state().Alarms; !slices.Equal(a, []string{text("a:80, b:80")}) {
+			t.Errorf("alarms: %q", a)
+		}
+		s.resign()
+		if c.leads(s) != next {
+			t.Fatal("somebody else leads")
+		}
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		if a := s.origin.state().Alarms; len(a) > 0 {
+			t.Errorf("it does not lead any more, and has %q", a)
+		}
+		rung(text("a:80"), text("a:80, b:80")) // as the next leader found it
+		apply("x=")
+		rung(text("a:80"), text("a:80, b:80"), "unresolved: no more")
+	})
+}
+
+// Rule 3: who makes up one half of who claims has not made two.
+func TestWhoClaimsIsCountedByWhatOneCannotMakeUp(t *testing.T) {
+	head := &pb.Head{StoreId: "s", Epoch: 1, Generation: 3}
+	leaf := func(identity, node string, generation uint64) *pb.LeafState {
+		return &pb.LeafState{Leaf: identity + node, Identity: identity, Node: node, Version: &pb.Version{StoreId: "s", Epoch: 1, Generation: generation}}
+	}
+	behind := func(agent string, l *pb.LeafState) *pb.LeafState {
+		l.Via = agent
+		return l
+	}
+	for name, c := range map[string]struct {
+		leaves   []*pb.LeafState
+		held, of int
+	}{
+		"identities of one agent":   {[]*pb.LeafState{leaf("cn/a", "n", 9), leaf("cn/b", "n", 9), leaf("cn/c", "n", 9)}, 1, 1},
+		"nodes of one identity":     {[]*pb.LeafState{leaf("cn/a", "1", 9), leaf("cn/a", "2", 9), leaf("cn/a", "3", 9)}, 1, 1},
+		"two on two":                {[]*pb.LeafState{leaf("cn/a", "1", 9), leaf("cn/b", "2", 9)}, 2, 2},
+		"who holds head is counted": {[]*pb.LeafState{leaf("cn/a", "1", 9), leaf("cn/b", "2", 3), leaf("cn/c", "3", 3)}, 1, 3},
+		"one user of two hosts":     {[]*pb.LeafState{behind("agent-1", leaf("uid/0", "1", 9)), behind("agent-2", leaf("uid/0", "2", 9))}, 2, 2},
+		"one user, nodes made up":   {[]*pb.LeafState{leaf("uid/0", "1", 9), leaf("uid/0", "2", 9)}, 1, 1},
+		"nobody in particular":      {[]*pb.LeafState{leaf("", "1", 9), leaf("", "2", 9)}, 2, 2},
+	} {
+		if got := claimed(c.leaves, head); len(got.Held) != c.held || got.Of != c.of {
+			t.Errorf("%s: %d of %d, want %d of %d", name, len(got.Held), got.Of, c.held, c.of)
+		}
+	}
 }
 
 // Rule 3: a server that is behind its client keeps the stream, serves the fleet and sends no

@@ -1,12 +1,12 @@
 package controlplane
 
 import (
+	"maps"
 	"slices"
-
-	"google.golang.org/protobuf/proto"
 
 	"github.com/pointsman/pointsman/agent/hub"
 	"github.com/pointsman/pointsman/clientlib/wire"
+	"github.com/pointsman/pointsman/controlplane/access"
 	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
 )
 
@@ -29,7 +29,7 @@ func (c *cut) publish(h *hub.Hub, s served) {
 	}
 	recut := !c.of.FleetOnly && (c.catalog != s.Catalog || c.rights != s.rights)
 	if recut {
-		c.catalog, c.rights, c.view = s.Catalog, s.rights, catalogView(s.Catalog, c.of, s.may)
+		c.catalog, c.rights, c.view = s.Catalog, s.rights, ownTenants(catalogView(s.Catalog, c.of, s.may), c.of.Identity, s.tenants)
 		h.Publish(c.of, c.view)
 	}
 	if s.Fleet == nil || c.fleet == s.Fleet && !recut {
@@ -86,19 +86,18 @@ func entitled(s *wire.State, v hub.View, may entitlement) (sel wire.Selector, de
 	return sel, denied && len(sel.Workloads) == 0
 }
 
-// tenantsOf are the tenants of a catalog. One that does not decode entitles nobody.
-func tenantsOf(s *wire.State) []*pb.Tenant {
-	var all []*pb.Tenant
-	for k, e := range s.All() {
-		if k.Kind != pb.Kind_KIND_TENANT {
-			continue
-		}
-		t := &pb.Tenant{}
-		if proto.Unmarshal(e.Body, t) != nil {
-			t = &pb.Tenant{}
-		}
-		t.Name = k.Name
-		all = append(all, t)
+// ownTenants leaves a view no tenants but those that its identity may act for: whom a library does not
+// know, no request of it is served for, and what others pay and may is none of its business.
+func ownTenants(s *wire.State, identity string, tenants []*pb.Tenant) *wire.State {
+	if !wire.Guarded(tenants) {
+		return s
 	}
-	return all
+	own, entries := access.Tenants(tenants, identity), maps.Collect(s.All())
+	maps.DeleteFunc(entries, func(k wire.Key, _ wire.Entry) bool {
+		return k.Kind == pb.Kind_KIND_TENANT && !slices.Contains(own, k.Name)
+	})
+	if len(entries) == s.Len() {
+		return s
+	}
+	return wire.NewState(s.Track(), s.Version(), entries)
 }

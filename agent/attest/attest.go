@@ -30,20 +30,28 @@ const (
 	handshakeWithin = 10 * time.Second
 	maxHeaders      = 32 << 10 // bytes of a call's headers
 	tellEach        = time.Second
+	maxTold         = 512 // bytes
 	service         = "/pointsman.v1."
 	healthMethod    = "/grpc.health.v1.Health/Check" // anybody's: it tells one word
 )
 
-// hostsOwn are the methods that an agent serves, and whether they are for callers on its host only.
-var hostsOwn = map[string]bool{
-	"SyncService/Sync":           false,
-	"RecordService/ListRecords":  true,
-	"DecisionService/Pick":       true,
-	"DecisionService/FirstToken": true,
-	"DecisionService/Settle":     true,
-	"NodeService/DrainNode":      true,
-	"NodeService/UndrainNode":    true,
-	"NodeService/NodeStatus":     true,
+// Whom a method is for.
+const (
+	children  = iota // whoever is known
+	users            // of the agent's own host
+	operators        // of it: root and the agent's own user, for it takes something from all users
+)
+
+// methods are those that an agent serves.
+var methods = map[string]int{
+	"SyncService/Sync":           children,
+	"RecordService/ListRecords":  users,
+	"DecisionService/Pick":       users,
+	"DecisionService/FirstToken": users,
+	"DecisionService/Settle":     users,
+	"NodeService/DrainNode":      operators,
+	"NodeService/UndrainNode":    operators,
+	"NodeService/NodeStatus":     users,
 }
 
 // Config is what a desk needs.
@@ -94,20 +102,31 @@ func (d *Desk) tap(ctx context.Context, info *tap.Info) (context.Context, error)
 
 func (d *Desk) admit(ctx context.Context, md metadata.MD, method string) (string, error) {
 	p := cert.PeerOf(ctx)
-	users := p.UID >= 0 || p.Here && d.shows(md) // somebody of this host, not one whom a tunnel brings
 	identity, err := d.identify(p, md)
 	if err != nil {
 		return "", err
 	}
 	name, ours := strings.CutPrefix(method, service)
-	own, known := hostsOwn[name]
+	whose, known := methods[name]
 	switch {
 	case !ours || !known:
-		return "", status.Errorf(codes.Unimplemented, "unknown method %s", method)
-	case own && !users:
-		return "", status.Errorf(codes.PermissionDenied, "%s is for users of the agent's own host: use its socket there", name)
+		return "", status.Errorf(codes.Unimplemented, "unknown method %.64q", method)
 	}
-	return identity, nil
+	return identity, d.refuses(p, p.Here && d.shows(md), whose, name)
+}
+
+// refuses says that a method is not for who is at the other end; own: it showed the token of the agent's
+// user. Whom a tunnel brings is nobody of this host.
+func (d *Desk) refuses(p cert.Peer, own bool, whose int, name string) error {
+	switch {
+	case whose == children || own || p.UID == 0 || p.UID == d.own:
+		return nil
+	case p.UID < 0:
+		return status.Errorf(codes.PermissionDenied, "%s is for users of the agent's own host: use its socket there", name)
+	case whose == operators:
+		return status.Errorf(codes.PermissionDenied, "%s is for root and the agent's own user, uid/%d, and this is uid/%d", name, d.own, p.UID)
+	}
+	return nil
 }
 
 // identify says who called, by what cannot be made up.
@@ -137,15 +156,15 @@ func (d *Desk) shows(md metadata.MD) bool {
 	return strings.EqualFold(scheme, "bearer") && sha256.Sum256([]byte(secret)) == d.local
 }
 
-// Join says who a child is, at its hello and again while its stream lives. Only the agent's own
-// user speaks for other leaves.
+// Join says who a child is, at its hello and again while its stream lives. Only who shows the token of the
+// agent's own user speaks for other leaves: in every container that runs as the same number is such a user.
 func (d *Desk) Join(ctx context.Context, _ *pb.Hello) (hub.Guest, error) {
 	md, _ := metadata.FromIncomingContext(ctx)
 	identity, err := d.admit(ctx, md, service+"SyncService/Sync")
 	if err != nil {
 		return hub.Guest{}, err
 	}
-	return hub.Guest{Identity: identity, Relay: identity == cert.UserIdentity(d.own)}, nil
+	return hub.Guest{Identity: identity, Relay: cert.PeerOf(ctx).Here && d.shows(md)}, nil
 }
 
 // tell logs who was turned away, once a second at most.
@@ -159,9 +178,12 @@ func (d *Desk) tell(p cert.Peer, method string, err error) {
 	}
 	d.mu.Unlock()
 	if due {
-		d.config.Log.Warn("turned away", "calls", count, "identity", p.Identity, "host", p.Host, "method", strings.TrimPrefix(method, service), "last", status.Convert(err).Message())
+		d.config.Log.Warn("turned away", "calls", count, "identity", p.Identity, "host", p.Host, "method", short(strings.TrimPrefix(method, service)), "last", short(status.Convert(err).Message()))
 	}
 }
+
+// short is what of a stranger's words is logged.
+func short(text string) string { return text[:min(len(text), maxTold)] }
 
 // Failed logs a connection whose handshake failed; cert.Accept calls it.
 func (d *Desk) Failed(from string, err error) {

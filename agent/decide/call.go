@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/pointsman/pointsman/clientlib"
+	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
 )
 
 const (
@@ -45,10 +46,14 @@ type settlement struct {
 
 var errForgotten = errors.New("the program did not go on with it")
 
-// begin starts a call.
-func (s *Service) begin(identity string, c *core, workload string, r clientlib.Request, timeout time.Duration) (*call, error) {
+// begin starts a call that was asked for.
+func (s *Service) begin(identity string, c *core, q *pb.PickRequest) (*call, error) {
+	timeout := longest
+	if q.TimeoutUs > 0 {
+		timeout = time.Duration(min(q.TimeoutUs, longest.Microseconds())) * time.Microsecond
+	}
 	ctx, cancel := context.WithTimeout(s.ctx, timeout)
-	k := &call{name: name(), identity: identity, core: c, cancel: cancel, stream: r.Stream}
+	k := &call{name: name(), identity: identity, core: c, cancel: cancel, stream: q.Stream}
 	k.next, k.told, k.done = make(chan *attempt, 1), make(chan struct{}, 1), make(chan struct{})
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -57,7 +62,7 @@ func (s *Service) begin(identity string, c *core, workload string, r clientlib.R
 		return nil, busy("%d calls are under way on this node, as many as may be", mostCalls)
 	}
 	s.calls[k.name] = k
-	s.wg.Go(func() { s.run(ctx, k, workload, r) })
+	s.wg.Go(func() { s.run(ctx, k, q.Workload, request(q)) })
 	return k, nil
 }
 

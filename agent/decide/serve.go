@@ -3,7 +3,6 @@ package decide
 import (
 	"context"
 	"strings"
-	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -53,18 +52,18 @@ func (s *Service) callFor(ctx context.Context, identity string, q *pb.PickReques
 		s.done(c)
 		return nil, err
 	}
-	timeout := longest
-	if q.TimeoutUs > 0 {
-		timeout = min(time.Duration(min(q.TimeoutUs, longest.Microseconds()))*time.Microsecond, longest)
-	}
-	k, err := s.begin(identity, c, q.Workload, clientlib.Request{
-		Tenant: q.Tenant, API: q.Api, Needs: q.Needs, Stream: q.Stream, Input: q.InputTokens, MaxOutput: q.MaxOutputTokens,
-		Session: q.Affinity, Prefix: q.Affinity,
-	}, timeout)
+	k, err := s.begin(identity, c, q)
 	if err != nil {
 		s.done(c)
 	}
 	return k, err
+}
+
+func request(q *pb.PickRequest) clientlib.Request {
+	return clientlib.Request{
+		Tenant: q.Tenant, API: q.Api, Needs: q.Needs, Stream: q.Stream, Input: q.InputTokens, MaxOutput: q.MaxOutputTokens,
+		Session: q.Affinity, Prefix: q.Affinity,
+	}
 }
 
 func check(q *pb.PickRequest) error {

@@ -25,8 +25,8 @@ var ErrForbidden = errors.New("not an allowed host")
 // None as the only entry allows nothing.
 const None = "none"
 
-// Hosts are those that may be connected to. Without an entry: all but this host itself, links
-// without a router, and the addresses that clouds serve a host's own secrets at.
+// Hosts are those that may be connected to. Without an entry: all but loopback, links without a
+// router, and the addresses that clouds serve a host's own secrets at.
 type Hosts struct {
 	some  bool // entries: nothing else is allowed
 	names map[string]bool
@@ -82,7 +82,10 @@ func spell(text string) string {
 }
 
 // secrets is where a cloud serves a host its own, beside link-local addresses.
-var secrets = []netip.Addr{netip.MustParseAddr("fd00:ec2::254"), netip.MustParseAddr("168.63.129.16"), netip.MustParseAddr("100.100.100.200")}
+var secrets = []netip.Addr{
+	netip.MustParseAddr("fd00:ec2::254"), netip.MustParseAddr("fd20:ce::254"),
+	netip.MustParseAddr("168.63.129.16"), netip.MustParseAddr("100.100.100.200"), netip.MustParseAddr("192.0.0.192"),
+}
 
 // takes tells whether a connection to an address is allowed that nobody named.
 func (h Hosts) takes(ip netip.Addr) bool {
@@ -90,8 +93,29 @@ func (h Hosts) takes(ip netip.Addr) bool {
 	if h.some {
 		return slices.ContainsFunc(h.nets, func(p netip.Prefix) bool { return p.Contains(ip) })
 	}
+	if within := within(ip); within.IsValid() {
+		ip = within
+	}
 	return ip.IsValid() && !ip.IsUnspecified() && !ip.IsLoopback() && !ip.IsLinkLocalUnicast() && !ip.IsMulticast() &&
 		!slices.Contains(secrets, ip) && ip != netip.AddrFrom4([4]byte{255, 255, 255, 255})
+}
+
+var (
+	nat64  = netip.MustParsePrefix("64:ff9b::/96")
+	sixTo4 = netip.MustParsePrefix("2002::/16")
+)
+
+// within is the IPv4 address that an IPv6 address is another word for, on networks that translate;
+// the zero address: it is none.
+func within(ip netip.Addr) netip.Addr {
+	all := ip.As16()
+	switch {
+	case nat64.Contains(ip):
+		return netip.AddrFrom4([4]byte(all[12:]))
+	case sixTo4.Contains(ip):
+		return netip.AddrFrom4([4]byte(all[2:6]))
+	}
+	return netip.Addr{}
 }
 
 // named tells whether an entry has that very host.

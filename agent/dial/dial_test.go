@@ -26,6 +26,8 @@ func TestWithoutEntriesThisHostLinksAndCloudSecretsAreForbidden(t *testing.T) {
 		"127.0.0.1": false, "127.9.9.9": false, "::1": false, "::ffff:127.0.0.1": false, "0.0.0.0": false, "::": false,
 		"169.254.169.254": false, "::ffff:169.254.169.254": false, "fe80::1": false, "fe80::1%eth0": false,
 		"224.0.0.1": false, "ff02::1": false, "255.255.255.255": false, "fd00:ec2::254": false, "168.63.129.16": false, "100.100.100.200": false,
+		"fd20:ce::254": false, "192.0.0.192": false,
+		"64:ff9b::a9fe:a9fe": false, "64:ff9b::7f00:1": false, "64:ff9b::a00:1": true, "2002:7f00:1::1": false, "2002:a9fe:a9fe::": false, "2002:cb00:7107::1": true,
 	} {
 		if got := h.takes(netip.MustParseAddr(text)); got != want {
 			t.Errorf("%s: %v", text, got)

@@ -28,10 +28,26 @@ type sample struct {
 	value  float64
 }
 
+// Bounds of one page.
+const (
+	mostSamples = 2000    // that are kept: a server tells as many of its engines and ranks
+	mostLook    = 4 << 10 // bytes that are looked at of one that has none of them
+)
+
 // parse keeps the gauges and counters that some server is read by.
 func parse(text []byte) (page, error) {
+	kept, samples := ofInterest(text)
+	switch {
+	case samples == 0: // is it such a page at all?
+		kept = text[:bytes.LastIndexByte(text[:min(len(text), mostLook)], '\n')+1]
+		if len(text) <= mostLook {
+			kept = text
+		}
+	case samples > mostSamples:
+		return nil, fmt.Errorf("metrics: %d samples, at most %d", samples, mostSamples)
+	}
 	parser := expfmt.NewTextParser(model.UTF8Validation)
-	families, err := parser.TextToMetricFamilies(bytes.NewReader(text))
+	families, err := parser.TextToMetricFamilies(bytes.NewReader(kept))
 	if err != nil {
 		return nil, fmt.Errorf("metrics: %w", err)
 	}
@@ -47,6 +63,26 @@ func parse(text []byte) (page, error) {
 		}
 	}
 	return p, nil
+}
+
+// ofInterest are the lines of a page that are wanted, and the samples among them: a page of other
+// names takes a hundred times its own size in memory when it is parsed.
+func ofInterest(text []byte) (kept []byte, samples int) {
+	for line := range bytes.Lines(text) {
+		name := bytes.TrimLeft(line, " \t")
+		comment := bytes.HasPrefix(name, []byte("#"))
+		if comment {
+			_, name, _ = bytes.Cut(name, []byte("TYPE "))
+			name = bytes.TrimLeft(name, " \t")
+		}
+		if end := bytes.IndexAny(name, " \t{\r\n"); end < 0 || !wanted[string(name[:end])] {
+			continue
+		}
+		if kept = append(kept, line...); !comment {
+			samples++
+		}
+	}
+	return kept, samples
 }
 
 // valueOf leaves out what no count, share or sum can be.

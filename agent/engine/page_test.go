@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"fmt"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -139,4 +141,28 @@ func FuzzPages(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A page comes from whoever is at an address: however it is made, an agent must be able to read a
+// thousand of its kind.
+func TestAPageOfNoInterestTakesNoMemory(t *testing.T) {
+	var names, samples strings.Builder
+	for i := 0; names.Len() < mostPage-16; i++ {
+		fmt.Fprintf(&names, "a%d 1\n", i)
+	}
+	for i := 0; samples.Len() < mostPage-100; i++ {
+		fmt.Fprintf(&samples, "vllm:num_requests_running{engine=\"%d\"} 1\n", i)
+	}
+	names.WriteString("vllm:num_requests_running 1\n")
+	var before, after runtime.MemStats
+	text := []byte(names.String())
+	runtime.ReadMemStats(&before)
+	p, err := parse(text)
+	runtime.ReadMemStats(&after)
+	if took := after.TotalAlloc - before.TotalAlloc; err != nil || len(p) != 1 || took > mostPage/8 {
+		t.Errorf("%d bytes were taken for a page of %d; %v", took, len(text), err)
+	}
+	if _, err := parse([]byte(samples.String())); err == nil {
+		t.Errorf("all samples of a page of %d bytes are kept", samples.Len())
+	}
 }

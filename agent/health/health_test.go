@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"strings"
 	"testing"
 
 	"google.golang.org/grpc"
@@ -15,7 +16,7 @@ import (
 )
 
 // serve is a server that is ready when ready says so.
-func serve(t *testing.T, ready func() error) healthpb.HealthClient {
+func serve(t *testing.T, ready func() error) *grpc.ClientConn {
 	t.Helper()
 	l := bufconn.Listen(1 << 16)
 	s := grpc.NewServer()
@@ -34,29 +35,46 @@ func serve(t *testing.T, ready func() error) healthpb.HealthClient {
 			t.Error(err)
 		}
 	})
-	return healthpb.NewHealthClient(conn)
+	return conn
 }
 
 func TestItServesOnceTheProcessIsReady(t *testing.T) {
 	var why error
-	c := serve(t, func() error { return why })
+	c := healthpb.NewHealthClient(serve(t, func() error { return why }))
 	for name, want := range map[string]struct {
 		why     error
 		service string
 		status  healthpb.HealthCheckResponse_ServingStatus
 		code    codes.Code
 	}{
-		"starting":       {errors.New("no head"), "", healthpb.HealthCheckResponse_NOT_SERVING, codes.OK},
-		"ready":          {nil, "", healthpb.HealthCheckResponse_SERVING, codes.OK},
-		"one service":    {nil, "grpc.health.v1.Health", healthpb.HealthCheckResponse_SERVING, codes.OK},
-		"of one, not":    {errors.New("no head"), "grpc.health.v1.Health", healthpb.HealthCheckResponse_NOT_SERVING, codes.OK},
-		"nobody's":       {nil, "pointsman.v1.NoService", 0, codes.NotFound},
-		"nobody's ready": {errors.New("no head"), "pointsman.v1.NoService", 0, codes.NotFound},
+		"starting":    {errors.New("no head"), "", healthpb.HealthCheckResponse_NOT_SERVING, codes.OK},
+		"ready":       {nil, "", healthpb.HealthCheckResponse_SERVING, codes.OK},
+		"one service": {nil, "grpc.health.v1.Health", healthpb.HealthCheckResponse_SERVING, codes.OK},
+		"of one, not": {errors.New("no head"), "grpc.health.v1.Health", healthpb.HealthCheckResponse_NOT_SERVING, codes.OK},
 	} {
 		why = want.why
 		got, err := c.Check(t.Context(), &healthpb.HealthCheckRequest{Service: want.service})
 		if status.Code(err) != want.code || got.GetStatus() != want.status {
 			t.Errorf("%s: %v, %v", name, got.GetStatus(), err)
+		}
+	}
+}
+
+// Whoever reaches the server may ask: a message that never ends must not be waited for, nor kept.
+func TestWhatIsAskedIsNotRead(t *testing.T) {
+	conn := serve(t, func() error { return nil })
+	stream, err := conn.NewStream(t.Context(), &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, Check)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := &healthpb.HealthCheckResponse{}
+	if err := stream.RecvMsg(got); err != nil || got.GetStatus() != healthpb.HealthCheckResponse_SERVING {
+		t.Errorf("%v, %v", got, err)
+	}
+	large := &healthpb.HealthCheckRequest{Service: strings.Repeat("x", 1<<20)}
+	for range 20 {
+		if _, err := healthpb.NewHealthClient(conn).Check(t.Context(), large); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

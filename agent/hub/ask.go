@@ -42,7 +42,7 @@ func (h *Hub) Ask(ctx context.Context, leaf string, q *pb.Question) (*pb.Answer,
 		q.TimeoutUs = max(1, us(time.Until(end)))
 	}
 	answers := make(chan *pb.Answer, 1)
-	if err := h.Pose(q, func(a *pb.Answer) { answers <- a }); err != nil {
+	if err := h.pose(q, func(a *pb.Answer) { answers <- a }); err != nil {
 		return nil, err
 	}
 	select {
@@ -53,9 +53,9 @@ func (h *Hub) Ask(ctx context.Context, leaf string, q *pb.Question) (*pb.Answer,
 	}
 }
 
-// Pose passes a question to the child that speaks for its leaf. It does not wait: answer is
+// pose passes a question to the child that speaks for its leaf. It does not wait: answer is
 // called once, from any goroutine, unless there is an error. It must not block.
-func (h *Hub) Pose(q *pb.Question, answer func(*pb.Answer)) error {
+func (h *Hub) pose(q *pb.Question, answer func(*pb.Answer)) error {
 	h.mu.Lock()
 	defer h.unlock()
 	l := h.roster.leaves[q.GetLeaf()]
@@ -80,6 +80,13 @@ func (h *Hub) Pose(q *pb.Question, answer func(*pb.Answer)) error {
 	c.poke()
 	h.poke()
 	return nil
+}
+
+// Pass passes a question on, as pose does: an error is the answer.
+func (h *Hub) Pass(q *pb.Question, answer func(*pb.Answer)) {
+	if err := h.pose(q, answer); err != nil {
+		answer(&pb.Answer{Error: status.Convert(err).Message()})
+	}
 }
 
 // askedOf names a question: its number is of its child's stream.

@@ -114,7 +114,7 @@ func TestQuestionsAreBounded(t *testing.T) {
 		defer v.leave()
 		answered := 0
 		pose := func() error {
-			return w.hub.Pose(&pb.Question{Leaf: "l", TimeoutUs: 3600e6}, func(*pb.Answer) { answered++ })
+			return w.hub.pose(&pb.Question{Leaf: "l", TimeoutUs: 3600e6}, func(*pb.Answer) { answered++ })
 		}
 		for range maxAsked {
 			if err := pose(); err != nil {

@@ -16,6 +16,8 @@ const (
 	maxReport    = wire.MaxReport + 4*maxName // bytes of one leaf's interval, or a node's, with what relays stamp
 	maxReason    = 4 << 10                    // bytes of why a version was refused, or a workload is unusable
 	maxUnusable  = 256                        // workloads that one leaf names
+	maxState     = 64 << 10                   // bytes of what one leaf says of them
+	maxDigest    = 64                         // bytes
 )
 
 // named refuses names that nobody would give.
@@ -32,9 +34,27 @@ func named(names ...string) error {
 func fit(s *pb.LeafState) {
 	s.Nack = cut(s.Nack)
 	s.Unusable = s.Unusable[:min(len(s.Unusable), maxUnusable)]
-	for _, u := range s.Unusable {
+	size := 0
+	for i, u := range s.Unusable {
 		u.Workload, u.Reason = cut(u.Workload), cut(u.Reason)
+		if size += len(u.Workload) + len(u.Reason); size > maxState {
+			s.Unusable = s.Unusable[:i]
+			return
+		}
 	}
+}
+
+// checkHeld refuses versions and digests that nobody made: what a child holds is kept.
+func checkHeld(held []*pb.Held) error {
+	for _, h := range held {
+		if len(h.Digest) > maxDigest {
+			return fmt.Errorf("a digest of %d bytes, at most %d", len(h.Digest), maxDigest)
+		}
+		if err := named(h.Version.GetStoreId(), h.Nacked.GetStoreId()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func cut(text string) string {

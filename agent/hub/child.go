@@ -12,10 +12,11 @@ import (
 )
 
 const (
-	maxViews    = 1024                                  // of one child
-	maxAllViews = 10_000                                // of all, and of those that left within a minute
-	ackWithin   = 10e6                                  // µs: rule 7
-	silence     = 3 * int64(heartbeat/time.Microsecond) // rule 10
+	maxViews     = 1024                                  // of one relay
+	maxLeafViews = 16                                    // of one leaf, which has one
+	maxAllViews  = 10_000                                // of all, and of those that left within a minute
+	ackWithin    = 10e6                                  // µs: rule 7
+	silence      = 3 * int64(heartbeat/time.Microsecond) // rule 10
 )
 
 type stream = pb.SyncService_SyncServer
@@ -36,6 +37,7 @@ type child struct {
 // who is who a child is: its hello tells, and its connection.
 type who struct {
 	name, node, locality string
+	key                  string // of whom there is one
 	relay                bool
 	guest                Guest
 	hello                *pb.Hello // to ask again who it is; without what it holds

@@ -17,7 +17,7 @@
 // of a view is encoded once (encode.go).
 //
 // A report goes up once, and only of what is in the views of the child that it came by
-// (once.go, scope.go). Who a child is, its connection says (guest.go).
+// (roster.go, scope.go). Who a child is, its connection says (guest.go).
 //
 // One mutex guards all of it; nobody sends, observes or calls out under it.
 package hub

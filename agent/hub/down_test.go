@@ -112,6 +112,38 @@ func TestAReturningChildGetsWhatChangedMeanwhile(t *testing.T) {
 	})
 }
 
+// Each child gets a revision, whoever got it first; one that does not take it is seen to be behind.
+func TestEveryChildGetsARevisionAndWhoIsBehindIsSeen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := serve(t, nil, catalogAt(1, rows{"kept": "1", "renamed": "1"}))
+		defer w.stop()
+		var all []*visitor
+		for _, name := range []string{"one", "two", "three", "behind"} {
+			v := w.visit(helloOf(name))
+			defer v.leave()
+			v.took(v.update())
+			all = append(all, v)
+		}
+		w.hub.PublishUrgent(everything, catalogAt(2, rows{"kept": "1", "new": "1"}))
+		for i, v := range all {
+			u := v.update()
+			if diff := cmp.Diff([]string{"-renamed", "new"}, names(u)); diff != "" {
+				t.Errorf("child %d: %s", i, diff)
+			}
+			if i < 3 {
+				v.took(u)
+			}
+		}
+		got := map[string]uint64{}
+		for _, s := range w.hub.Leaves() {
+			got[s.Leaf] = s.Version.GetGeneration()
+		}
+		if diff := cmp.Diff(map[string]uint64{"one": 2, "two": 2, "three": 2, "behind": 1}, got); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
 func TestAChangedSubscriptionIsAnsweredAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := serve(t, nil, catalogAt(1, rows{"a": "1"}))
@@ -257,7 +289,7 @@ func TestRule9AStopBetweenAnyTwoReadingsOfTheClockMakesNothingFresh(t *testing.T
 		if len(heard) != 3 {
 			t.Fatalf("heard %v, want a heartbeat, a state and a grant", heard)
 		}
-		sent := w.hub.named["l"].seenAt // not later than that
+		sent := w.hub.named["leaf l"].seenAt // not later than that
 		for _, m := range heard {
 			dated := sent + m.HeldUs
 			switch what := m.Message.(type) {

@@ -37,11 +37,12 @@ func checkHello(m *pb.Hello) error {
 	case len(m.Held) > maxHeld:
 		return fmt.Errorf("hello holds %d states, at most %d", len(m.Held), maxHeld)
 	}
-	return named(m.Leaf, m.Node, m.Locality, m.Library, m.LibraryVersion)
+	return errors.Join(named(m.Leaf, m.Node, m.Locality, m.Library, m.LibraryVersion), checkHeld(m.Held))
 }
 
 func (h *Hub) join(c *child, m *pb.Hello, guest Guest, at int64) error {
-	switch old := h.named[m.Leaf]; {
+	key := keyOf(m, guest)
+	switch old := h.named[key]; {
 	case c.left:
 		return status.Error(codes.Aborted, "the stream has ended")
 	case c.seen != 0:
@@ -58,7 +59,7 @@ func (h *Hub) join(c *child, m *pb.Hello, guest Guest, at int64) error {
 	c.who = h.identify(m, guest)
 	c.seen, c.seenAt = 1, at
 	c.claims = claims(m.Held)
-	h.named[c.name] = c
+	c.key, h.named[key] = key, c
 	if !c.relay {
 		h.learn(c, leafOf(c, m), h.now())
 	}
@@ -73,6 +74,15 @@ func (h *Hub) join(c *child, m *pb.Hello, guest Guest, at int64) error {
 	return h.choose(c, m.Subscribe)
 }
 
+// keyOf is what there may be one stream of: a leaf by its name, which is random, and a relay by its name
+// and identity: its name is its node's, and must not be anybody's to take.
+func keyOf(m *pb.Hello, g Guest) string {
+	if m.Relay {
+		return fmt.Sprintf("relay %q %q", g.Identity, m.Leaf)
+	}
+	return "leaf " + m.Leaf
+}
+
 // identify says who a child is. On its node a relay's own word goes before what leaves say.
 func (h *Hub) identify(m *pb.Hello, g Guest) who {
 	node := m.Node
@@ -85,7 +95,7 @@ func (h *Hub) identify(m *pb.Hello, g Guest) who {
 	}
 	out := who{name: m.Leaf, node: node, locality: m.Locality, relay: m.Relay, guest: g}
 	if h.config.Authorize != nil {
-		out.hello = &pb.Hello{Leaf: m.Leaf, Node: m.Node, Locality: m.Locality, Labels: m.Labels, Relay: m.Relay}
+		out.hello = &pb.Hello{Leaf: m.Leaf, Node: m.Node, Locality: m.Locality, Relay: m.Relay}
 	}
 	return out
 }
@@ -120,8 +130,15 @@ func (h *Hub) choose(c *child, m *pb.Subscribe) error {
 	if size := proto.Size(m); size > maxSubscribe {
 		return status.Errorf(codes.InvalidArgument, "a view named by %d bytes, at most %d", size, maxSubscribe)
 	}
-	if c.views[m.View] == nil && len(c.views) >= maxViews {
-		return status.Errorf(codes.ResourceExhausted, "more than %d views", maxViews)
+	if err := named(m.Identity); err != nil {
+		return status.Error(codes.InvalidArgument, err.Error())
+	}
+	most := maxLeafViews
+	if c.relay {
+		most = maxViews
+	}
+	if c.views[m.View] == nil && len(c.views) >= most {
+		return status.Errorf(codes.ResourceExhausted, "more than %d views", most)
 	}
 	if m.FleetOnly && !(c.relay && c.guest.Replica) {
 		return status.Error(codes.PermissionDenied, "only a replica may have the fleet's state without a catalog")

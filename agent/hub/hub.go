@@ -19,14 +19,14 @@ type Config struct {
 	Source Source
 	Up     func(at int64, r *pb.Report) // takes what goes to the parent, or to the leader in this process, its ages as of at; must not block
 	Now    func() int64                 // µs, monotonic
-	Wall   func() int64                 // µs since 1970, to notice that the machine slept; nil: the system\'s
+	Wall   func() int64                 // µs since 1970, to notice that the machine slept; nil: the system's
 
 	Node      string                                                    // stamped on direct leaves' reports; empty: what the leaf's hello says
 	Authorize func(ctx context.Context, hello *pb.Hello) (Guest, error) // asked at the hello and each 30 s; a status error refuses; nil: all are welcome, nobody in particular
 	Observe   func(Event)                                               // nil: nobody looks
 	Records   func(leaf string, r *pb.Records)                          // takes over what a child recorded; must not block; nil: that is dropped
 	Bounds    Bounds
-	Age       time.Duration // a stream is moved on after this ± 10 %; 0: DefaultAge; negative: never
+	Age       time.Duration // after each of it, ± 10 %, half of the streams are moved on; 0: DefaultAge; negative: never
 }
 
 const (
@@ -55,7 +55,7 @@ type Hub struct {
 // sent counts what went out.
 type sent struct{ updates, bytes atomic.Uint64 }
 
-// family is the children, those that said hello by their names.
+// family is the children, those that said hello by their keys.
 type family struct {
 	children map[*child]bool
 	named    map[string]*child
@@ -215,8 +215,8 @@ func (h *Hub) detach(c *child) {
 	for number := range c.views {
 		h.unsubscribe(c, number)
 	}
-	if h.named[c.name] == c {
-		delete(h.named, c.name)
+	if h.named[c.key] == c {
+		delete(h.named, c.key)
 	}
 	if gone := c.gone && c.goodbye == ""; h.roster.lost(c, gone) {
 		h.outbox.touch(h.now(), true)

@@ -152,7 +152,7 @@ func (h *Hub) see(c *child, n *pb.NodeReport, at int64) error {
 }
 
 func (h *Hub) relayed(c *child, s *pb.LeafState, at int64) {
-	err := named(s.Leaf, s.Node, s.Identity, s.Locality, s.Library, s.LibraryVersion, s.Via)
+	err := named(s.Leaf, s.Node, s.Identity, s.Locality, s.Library, s.LibraryVersion, s.Via, s.Version.GetStoreId(), s.Nacked.GetStoreId())
 	if err = errors.Join(err, h.foreign(c, s.Leaf, s.Node)); err != nil {
 		h.drop(err)
 		return

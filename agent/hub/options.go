@@ -13,6 +13,7 @@ const (
 	readBuffer   = 1 << 10
 	writeBuffer  = 16 << 10
 	minKeepalive = 5 * time.Second // children may ask whether their parent lives
+	idleWithin   = 2 * time.Minute // a connection without a call: whoever shakes hands could keep thousands
 )
 
 // ServerOptions are what a server needs to have many children, idle most of the time, at
@@ -20,9 +21,9 @@ const (
 func ServerOptions() []grpc.ServerOption {
 	return []grpc.ServerOption{
 		grpc.ForceServerCodecV2(Codec()),
-		grpc.SharedWriteBuffer(true),
 		grpc.ReadBufferSize(readBuffer),
 		grpc.WriteBufferSize(writeBuffer),
+		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: idleWithin}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minKeepalive, PermitWithoutStream: true}),
 	}
 }

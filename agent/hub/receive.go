@@ -56,8 +56,14 @@ func (h *Hub) obey(c *child, req *pb.SyncRequest) error {
 	case *pb.SyncRequest_Subscribe:
 		return h.choose(c, m.Subscribe)
 	case *pb.SyncRequest_Ack:
+		if err := checkHeld(m.Ack.GetHeld()); err != nil {
+			return status.Error(codes.InvalidArgument, err.Error())
+		}
 		h.ack(c, m.Ack)
 	case *pb.SyncRequest_Nack:
+		if err := named(m.Nack.GetVersion().GetStoreId()); err != nil {
+			return status.Error(codes.InvalidArgument, err.Error())
+		}
 		h.nack(c, m.Nack)
 	case *pb.SyncRequest_Answer:
 		h.answered(c, m.Answer)

@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/pointsman/pointsman/clientlib/route"
 	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
 )
 
@@ -21,13 +22,13 @@ type leaf struct {
 	state *pb.LeafState // replaced, never changed; without an age
 	via   *child        // who speaks for it; nil: its way here was lost, and it may live
 	heard int64
-	once  once // its reports
+	once  route.Once // its reports
 }
 
 // watcher is a node that reports of itself.
 type watcher struct {
 	heard int64
-	once  once
+	once  route.Once
 }
 
 // heardAt is when the leaf was heard: a direct one with each message of its stream.
@@ -62,7 +63,7 @@ func (r *roster) set(via *child, s *pb.LeafState, heard int64) bool {
 	switch {
 	case via.relay && r.direct(s.Leaf):
 		return false
-	case l == nil && len(r.leaves) >= maxLeaves:
+	case l == nil && !r.room():
 		return false
 	case l == nil:
 		l = &leaf{}
@@ -84,6 +85,22 @@ func (r *roster) set(via *child, s *pb.LeafState, heard int64) bool {
 	return true
 }
 
+// room tells whether one more leaf can be known. When all places are taken, one whose way was lost gives
+// its own: who comes under ever new names must not keep others from being heard.
+func (r *roster) room() bool {
+	if len(r.leaves) < maxLeaves {
+		return true
+	}
+	for name, l := range r.leaves {
+		if l.via == nil {
+			delete(r.leaves, name)
+			delete(r.news, name)
+			return true
+		}
+	}
+	return false
+}
+
 // speaks notes that via reported for a leaf, whether or not it told its state before. False:
 // the report may have been counted before.
 func (r *roster) speaks(via *child, p *pb.LeafReport, heard int64) bool {
@@ -95,7 +112,7 @@ func (r *roster) speaks(via *child, p *pb.LeafReport, heard int64) bool {
 		}
 		l = r.leaves[p.Leaf]
 	}
-	if !l.once.take(p.Incarnation, p.Sequence) {
+	if fresh, _ := l.once.Take(p.Incarnation, p.Sequence); !fresh {
 		return false
 	}
 	if p.Incarnation >= l.state.Incarnation && !l.state.Gone {
@@ -115,7 +132,8 @@ func (r *roster) sees(n *pb.NodeReport, at int64) bool {
 		r.nodes[n.Node] = w
 	}
 	w.heard = max(w.heard, at)
-	return w.once.take(n.Incarnation, n.Sequence)
+	fresh, _ := w.once.Take(n.Incarnation, n.Sequence)
+	return fresh
 }
 
 // lost takes the end of a child; true: a leaf is gone, which is news. A direct one is if

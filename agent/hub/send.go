@@ -10,8 +10,9 @@ import (
 const (
 	heartbeat = 10 * time.Second // rule 10
 	comeBack  = 5 * time.Second  // what goodbye allows children to spread over
-	// DefaultAge is when a stream is moved on: rule 12.
+	// DefaultAge is when half of the streams of that age are moved on: rule 12.
 	DefaultAge = 30 * time.Minute
+	mostAges   = 8
 )
 
 // write sends to a child what it lacks, until there is nothing more or the stream ends.
@@ -49,7 +50,9 @@ func (c *child) answer(now int64) *pb.SyncResponse {
 	return &pb.SyncResponse{Seen: c.seen, HeldUs: max(0, now-c.seenAt)}
 }
 
-// lifetime is until when a stream that begins now is not old.
+// lifetime is until when a stream that begins now is not old: one age, and after each that passed
+// another one for half of the streams. Of two parents one would have all children else, and after
+// an age the other one.
 func (h *Hub) lifetime(now int64) int64 {
 	age := h.config.Age
 	switch {
@@ -58,7 +61,11 @@ func (h *Hub) lifetime(now int64) int64 {
 	case age == 0:
 		age = DefaultAge
 	}
-	return now + us(age-age/10+rand.N(age/5+1))
+	ages := time.Duration(1)
+	for ages < mostAges && rand.N(2) == 0 {
+		ages++
+	}
+	return now + us(ages*age-age/10+rand.N(age/5+1))
 }
 
 // remind has a child be sent what is due with time.

@@ -124,7 +124,7 @@ func TestGrantsGoToWhoSpeaksForTheLeafAndAreBounded(t *testing.T) {
 		if got := relay.heard(); len(got) != 1 || got[0].GetGrant().GetLeaf() != "far" {
 			t.Errorf("the relay got %v", got)
 		}
-		c := w.hub.named["agent"]
+		c := w.hub.named[`relay "" "agent"`]
 		w.hub.mu.Lock()
 		c.grants = make([]waitingGrant, maxGrants)
 		w.hub.mu.Unlock()

@@ -10,9 +10,9 @@ import (
 func Agent() []Family[Figures] {
 	return slices.Concat(
 		[]Family[Figures]{
-			Gauge("parent_connected", "1 while there is a stream to a parent.", func(f Figures, say Say) { say(Truth(f.Parent.Connected)) }),
+			Gauge("parent_connected", "1 while there is a stream to a parent.", func(f Figures, say Say) { say(Truth(f.Connected)) }),
 			Gauge("leaves", "Running libraries that are known.", func(f Figures, say Say) { say(float64(f.Leaves)) }),
-			Gauge("journal_bytes", "What is kept of records.", func(f Figures, say Say) { say(float64(f.Journal.Bytes)) }),
+			Gauge("journal_bytes", "What is kept of records.", func(f Figures, say Say) { say(float64(f.Journal)) }),
 		},
 		Of(func(f Figures) []HeadAge { return f.Heads }, Heads()),
 		Of(func(f Figures) hub.Figures { return f.Hub }, Hubs()),

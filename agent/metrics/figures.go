@@ -9,17 +9,12 @@ import (
 
 // Figures are how an agent does, at one moment.
 type Figures struct {
-	Parent  Parent
-	Heads   []HeadAge
-	Leaves  int // below, those that are gone left out
-	Hub     hub.Figures
-	Journal Journal
-	Node    Node
-}
-
-// Parent is how the stream upwards does.
-type Parent struct {
-	Connected bool
+	Connected bool // there is a stream to a parent
+	Heads     []HeadAge
+	Leaves    int   // below, those that are gone left out
+	Journal   int64 // bytes of records that are kept
+	Hub       hub.Figures
+	Node      Node
 }
 
 // HeadAge is how long ago the origin of a track was last heard, over all relays.
@@ -45,11 +40,6 @@ func HeadAges(heads []*pb.HeadAge) []HeadAge {
 		out = append(out, age)
 	}
 	return out
-}
-
-// Journal is what is kept of records.
-type Journal struct {
-	Bytes int64
 }
 
 // Node is what an agent sees of endpoints by itself.

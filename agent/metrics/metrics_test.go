@@ -14,7 +14,7 @@ import (
 
 func TestAScrapeSaysHowAnAgentDoes(t *testing.T) {
 	f := Figures{
-		Parent: Parent{Connected: true}, Leaves: 3, Journal: Journal{Bytes: 2048},
+		Connected: true, Leaves: 3, Journal: 2048,
 		Heads: HeadAges([]*pb.HeadAge{
 			{Track: pb.Track_TRACK_CATALOG, AgeUs: 1_500_000, Generation: 7}, {Track: pb.Track_TRACK_FLEET, AgeUs: 20_000}, {Track: 99},
 		}),

@@ -261,3 +261,46 @@ func read(t *testing.T, path string) string {
 	}
 	return string(data)
 }
+
+func TestBothEndsOfPlainTLSShowTheNewestFilesAndNeverSpoiledOnes(t *testing.T) {
+	authority := ca.New(t)
+	first := authority.Issue(t, "one", ca.Leaf{Name: "one"})
+	synctest.Test(t, func(t *testing.T) {
+		server, err := first.ServerTLS(cert.Optional)
+		if err != nil {
+			t.Fatal(err)
+		}
+		client, err := first.ClientTLS()
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown := func(want string) {
+			t.Helper()
+			config, err := server.GetConfigForClient(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pair, err := client.GetClientCertificate(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s, c := config.Certificates[0].Leaf.Subject.CommonName, pair.Leaf.Subject.CommonName; s != want || c != want {
+				t.Errorf("a server shows %s, a client %s, want %s", s, c, want)
+			}
+		}
+		shown("one")
+		next := authority.Issue(t, "two", ca.Leaf{Name: "two"})
+		for from, to := range map[string]string{next.Cert: first.Cert, next.Key: first.Key} {
+			if err := os.Rename(from, to); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(time.Second)
+		shown("two")
+		if err := os.WriteFile(first.Cert, []byte("half"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		shown("two")
+	})
+}

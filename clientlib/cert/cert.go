@@ -49,13 +49,60 @@ const (
 
 // Client is how to reach a server, by this name in its certificate; empty: as it is dialled.
 func (f Files) Client(serverName string) (credentials.TransportCredentials, error) {
-	return newLive(f, func(m material) *tls.Config {
+	return offered(newLive(f, func(m material) *tls.Config {
 		return &tls.Config{MinVersion: tls.VersionTLS13, RootCAs: m.roots, Certificates: m.shown(), ServerName: serverName}
-	})
+	}))
+}
+
+// ClientTLS is the same for who speaks TLS without gRPC's credentials. Whom it believes is what CA holds now.
+func (f Files) ClientTLS() (*tls.Config, error) {
+	l, err := newLive(f, func(m material) *tls.Config { return &tls.Config{MinVersion: tls.VersionTLS13, RootCAs: m.roots} })
+	if err != nil {
+		return nil, err
+	}
+	c := l.latest.Load().config
+	c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+		if pair := l.now().of.pair; pair != nil {
+			return pair, nil
+		}
+		return &tls.Certificate{}, nil // nothing is shown
+	}
+	return c, nil
 }
 
 // Server is how connections are served. It needs Cert and Key, and CA to ask for certificates.
 func (f Files) Server(mutual Mutual) (credentials.TransportCredentials, error) {
+	config, err := f.serving(mutual)
+	if err != nil {
+		return nil, err
+	}
+	return offered(newLive(f, config))
+}
+
+// ServerTLS is the same for who speaks TLS without gRPC's credentials.
+func (f Files) ServerTLS(mutual Mutual) (*tls.Config, error) {
+	config, err := f.serving(mutual)
+	if err != nil {
+		return nil, err
+	}
+	l, err := newLive(f, config)
+	if err != nil {
+		return nil, err
+	}
+	return &tls.Config{MinVersion: tls.VersionTLS13, GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
+		return l.now().config, nil
+	}}, nil
+}
+
+// offered is no credentials at all where there are none: not an interface that holds nothing.
+func offered(l *live, err error) (credentials.TransportCredentials, error) {
+	if err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+func (f Files) serving(mutual Mutual) (func(material) *tls.Config, error) {
 	if f.Cert == "" || f.Key == "" {
 		return nil, errors.New("TLS: a server needs a certificate and its key")
 	}
@@ -68,12 +115,12 @@ func (f Files) Server(mutual Mutual) (credentials.TransportCredentials, error) {
 	case f.CA != "":
 		ask = tls.VerifyClientCertIfGiven
 	}
-	return newLive(f, func(m material) *tls.Config {
+	return func(m material) *tls.Config {
 		return &tls.Config{
 			MinVersion: tls.VersionTLS13, ClientCAs: m.roots, Certificates: m.shown(), ClientAuth: ask,
 			SessionTicketsDisabled: true, // a certificate is looked at each time
 		}
-	})
+	}, nil
 }
 
 // material is what the files held.

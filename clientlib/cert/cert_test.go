@@ -232,6 +232,9 @@ func TestFaultsOfFilesAreAllSaid(t *testing.T) {
 		if err := c.files.Check(); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)
 		}
+		if creds, err := c.files.Client(""); err == nil || creds != nil {
+			t.Errorf("%s: %T, %v", name, creds, err)
+		}
 	}
 	if _, err := (cert.Files{CA: good.CA}).Server(cert.Optional); err == nil {
 		t.Error("a server without a certificate")

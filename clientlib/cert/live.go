@@ -28,11 +28,12 @@ type live struct {
 }
 
 type made struct {
-	of    material
-	creds credentials.TransportCredentials
+	of     material
+	config *tls.Config
+	credentials.TransportCredentials
 }
 
-func newLive(f Files, config func(material) *tls.Config) (credentials.TransportCredentials, error) {
+func newLive(f Files, config func(material) *tls.Config) (*live, error) {
 	m, err := f.load()
 	if err != nil {
 		return nil, err
@@ -42,10 +43,13 @@ func newLive(f Files, config func(material) *tls.Config) (credentials.TransportC
 	return l, nil
 }
 
-func (l *live) use(m material) { l.latest.Store(&made{m, credentials.NewTLS(l.make(m))}) }
+func (l *live) use(m material) {
+	config := l.make(m)
+	l.latest.Store(&made{m, config, credentials.NewTLS(config)})
+}
 
-// now are the newest credentials.
-func (l *live) now() credentials.TransportCredentials {
+// now are the newest.
+func (l *live) now() *made {
 	if l.mu.TryLock() {
 		said := l.look()
 		l.mu.Unlock()
@@ -53,7 +57,7 @@ func (l *live) now() credentials.TransportCredentials {
 			l.files.Said(said)
 		}
 	}
-	return l.latest.Load().creds
+	return l.latest.Load()
 }
 
 // look reads the files again if it is time. Its error is news: the old ones stay in use.
@@ -97,7 +101,7 @@ func (l *live) ServerHandshake(conn net.Conn) (net.Conn, credentials.AuthInfo, e
 }
 
 // Info tells of TLS.
-func (l *live) Info() credentials.ProtocolInfo { return l.latest.Load().creds.Info() }
+func (l *live) Info() credentials.ProtocolInfo { return l.latest.Load().Info() }
 
 // Clone is the same: there is nothing to change.
 func (l *live) Clone() credentials.TransportCredentials { return l }

@@ -16,7 +16,7 @@ import (
 // Peer is what a connection tells of its other end.
 type Peer struct {
 	Identity string    // spiffe://…, cn/NAME, uid/N; empty: nothing tells
-	Expires  time.Time // when the certificate that says so does; zero: never
+	Expires  time.Time // when the certificate that says so does, or who signed it; zero: never
 	Here     bool      // on this host, by a unix socket or over loopback
 	Secure   bool      // nobody in between reads along
 	Host     string    // its address; "unix": a socket
@@ -38,11 +38,27 @@ func PeerOf(ctx context.Context) Peer {
 	case credentials.TLSInfo:
 		out.Secure = true
 		if len(info.State.VerifiedChains) > 0 {
-			leaf := info.State.PeerCertificates[0]
-			out.Identity, out.Expires = identityOf(leaf), leaf.NotAfter
+			out.Identity, out.Expires = identityOf(info.State.PeerCertificates[0]), endOf(info.State.VerifiedChains)
 		}
 	}
 	return out
+}
+
+// endOf is when the last of the chains that speak for a certificate ends: each does with the first of
+// its certificates.
+func endOf(chains [][]*x509.Certificate) (last time.Time) {
+	for _, chain := range chains {
+		end := chain[0].NotAfter
+		for _, c := range chain {
+			if c.NotAfter.Before(end) {
+				end = c.NotAfter
+			}
+		}
+		if end.After(last) {
+			last = end
+		}
+	}
+	return last
 }
 
 // UserIdentity is a user of a host.

@@ -79,7 +79,7 @@ func makeToken(path string) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(file.Name())
+	defer func() { _ = os.Remove(file.Name()) }() // it has its own name by then, or is of no use
 	_, err = file.WriteString(NewToken() + "\n")
 	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
 		return err

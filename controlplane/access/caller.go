@@ -1,6 +1,7 @@
 package access
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -126,7 +127,7 @@ func (g *Guard) bound(r *rights, c Caller) Caller {
 		c.Role = Client
 	}
 	if c.Role == Agent && c.node == "" {
-		c.node = c.Identity[strings.LastIndexByte(c.Identity, '/')+1:]
+		c.node = cmp.Or(c.Identity[strings.LastIndexByte(c.Identity, '/')+1:], c.Identity) // none is no node's: not any node's
 	}
 	return c
 }
@@ -149,7 +150,7 @@ func allow(c Caller, method string) error {
 	role, known := needed(method)
 	switch {
 	case !known:
-		return status.Errorf(codes.Unimplemented, "unknown method %s", method)
+		return status.Errorf(codes.Unimplemented, "unknown method %.64q", method)
 	case May(c.Role, role):
 		return nil
 	}

@@ -15,13 +15,13 @@ const tellEach = time.Second // of those who were turned away: they must not fil
 // denials counts who was turned away, and keeps the last of them until it is told.
 type denials struct {
 	mu                     sync.Mutex
-	figures                Figures
-	told                   Figures
+	figures                turned
+	told                   turned
 	identity, method, last string
 }
 
-// Figures count what was turned away since the start.
-type Figures struct {
+// turned count what was turned away since the start.
+type turned struct {
 	Unauthenticated uint64 // calls: who called was not known
 	Denied          uint64 // calls: who called may not
 	Handshakes      uint64 // connections
@@ -38,8 +38,13 @@ func (d *denials) add(identity, method string, err error) {
 	default:
 		return
 	}
-	d.identity, d.method, d.last = identity, strings.TrimPrefix(method, service), status.Convert(err).Message()
+	d.identity, d.method, d.last = identity, short(strings.TrimPrefix(method, service)), short(status.Convert(err).Message())
 }
+
+const maxTold = 512 // bytes
+
+// short is what of a stranger's words is logged.
+func short(text string) string { return text[:min(len(text), maxTold)] }
 
 // Failed counts a connection whose handshake failed; cert.Accept calls it.
 func (g *Guard) Failed(from string, err error) {
@@ -47,14 +52,7 @@ func (g *Guard) Failed(from string, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.figures.Handshakes++
-	d.identity, d.method, d.last = from, "handshake", err.Error()
-}
-
-// Figures are what was turned away.
-func (g *Guard) Figures() Figures {
-	g.denied.mu.Lock()
-	defer g.denied.mu.Unlock()
-	return g.denied.figures
+	d.identity, d.method, d.last = from, "handshake", short(err.Error())
 }
 
 // tell logs who was turned away, once a second at most, until ctx ends.

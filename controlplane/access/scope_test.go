@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 
+	"github.com/pointsman/pointsman/agent/hub"
 	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
 )
 
@@ -18,6 +19,7 @@ func TestAnAgentSpeaksForItsNodeAlone(t *testing.T) {
 	w.role("cn/n1", Agent, "")
 	w.role("cn/fleet/*", Agent, "")
 	w.role("cn/agent", Agent, "n2")
+	w.role("cn/slash/", Agent, "")
 	w.role("cn/r", Replica, "")
 	w.role("cn/leaf", Client, "")
 	_, secret := w.token(t, "n3", Agent, 0)
@@ -25,22 +27,23 @@ func TestAnAgentSpeaksForItsNodeAlone(t *testing.T) {
 		name  string
 		ctx   context.Context
 		hello *pb.Hello
-		want  Guest
+		want  hub.Guest
 		code  codes.Code
 	}{
-		{"its own, by the certificate's name", as("n1", elsewhere), &pb.Hello{Relay: true, Node: "n1"}, Guest{Identity: "cn/n1", Node: "n1", Relay: true}, codes.OK},
-		{"another's", as("n1", elsewhere), &pb.Hello{Relay: true, Node: "n2"}, Guest{}, codes.PermissionDenied},
-		{"none", as("n1", elsewhere), &pb.Hello{Relay: true}, Guest{}, codes.PermissionDenied},
-		{"its own, as it was given", as("agent", elsewhere), &pb.Hello{Relay: true, Node: "n2"}, Guest{Identity: "cn/agent", Node: "n2", Relay: true}, codes.OK},
-		{"another's, as it is called", as("agent", elsewhere), &pb.Hello{Relay: true, Node: "agent"}, Guest{}, codes.PermissionDenied},
-		{"its own, of many", as("fleet/n7", elsewhere), &pb.Hello{Relay: true, Node: "n7"}, Guest{Identity: "cn/fleet/n7", Node: "n7", Relay: true}, codes.OK},
-		{"another's, of many", as("fleet/n7", elsewhere), &pb.Hello{Relay: true, Node: "n8"}, Guest{}, codes.PermissionDenied},
-		{"two steps below many", as("fleet/a/n7", elsewhere), &pb.Hello{Relay: true, Node: "n7"}, Guest{}, codes.PermissionDenied},
-		{"its own, by the token's name", bearing(as("", elsewhere), secret), &pb.Hello{Relay: true, Node: "n3"}, Guest{Identity: "token/n3", Node: "n3", Relay: true}, codes.OK},
-		{"a replica's any", as("r", elsewhere), &pb.Hello{Relay: true, Node: "n9"}, Guest{Identity: "cn/r", Relay: true, Replica: true}, codes.OK},
-		{"a leaf's own word", as("leaf", elsewhere), &pb.Hello{Node: "n9"}, Guest{Identity: "cn/leaf"}, codes.OK},
-		{"a leaf as a relay", as("leaf", elsewhere), &pb.Hello{Relay: true, Node: "leaf"}, Guest{}, codes.PermissionDenied},
-		{"nobody", as("none", elsewhere), &pb.Hello{}, Guest{}, codes.PermissionDenied},
+		{"its own, by the certificate's name", as("n1", elsewhere), &pb.Hello{Relay: true, Node: "n1"}, hub.Guest{Identity: "cn/n1", Node: "n1", Relay: true}, codes.OK},
+		{"another's", as("n1", elsewhere), &pb.Hello{Relay: true, Node: "n2"}, hub.Guest{}, codes.PermissionDenied},
+		{"none", as("n1", elsewhere), &pb.Hello{Relay: true}, hub.Guest{}, codes.PermissionDenied},
+		{"its own, as it was given", as("agent", elsewhere), &pb.Hello{Relay: true, Node: "n2"}, hub.Guest{Identity: "cn/agent", Node: "n2", Relay: true}, codes.OK},
+		{"another's, as it is called", as("agent", elsewhere), &pb.Hello{Relay: true, Node: "agent"}, hub.Guest{}, codes.PermissionDenied},
+		{"any, by a name that ends in a slash", as("slash/", elsewhere), &pb.Hello{Relay: true, Node: "n2"}, hub.Guest{}, codes.PermissionDenied},
+		{"its own, of many", as("fleet/n7", elsewhere), &pb.Hello{Relay: true, Node: "n7"}, hub.Guest{Identity: "cn/fleet/n7", Node: "n7", Relay: true}, codes.OK},
+		{"another's, of many", as("fleet/n7", elsewhere), &pb.Hello{Relay: true, Node: "n8"}, hub.Guest{}, codes.PermissionDenied},
+		{"two steps below many", as("fleet/a/n7", elsewhere), &pb.Hello{Relay: true, Node: "n7"}, hub.Guest{}, codes.PermissionDenied},
+		{"its own, by the token's name", bearing(as("", elsewhere), secret), &pb.Hello{Relay: true, Node: "n3"}, hub.Guest{Identity: "token/n3", Node: "n3", Relay: true}, codes.OK},
+		{"a replica's any", as("r", elsewhere), &pb.Hello{Relay: true, Node: "n9"}, hub.Guest{Identity: "cn/r", Relay: true, Replica: true}, codes.OK},
+		{"a leaf's own word", as("leaf", elsewhere), &pb.Hello{Node: "n9"}, hub.Guest{Identity: "cn/leaf"}, codes.OK},
+		{"a leaf as a relay", as("leaf", elsewhere), &pb.Hello{Relay: true, Node: "leaf"}, hub.Guest{}, codes.PermissionDenied},
+		{"nobody", as("none", elsewhere), &pb.Hello{}, hub.Guest{}, codes.PermissionDenied},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := w.Join(c.ctx, c.hello)
@@ -128,7 +131,7 @@ func TestATokenIsOfItsNamespace(t *testing.T) {
 			t.Errorf("namespace %.40q: an error of %d bytes", ns, len(err.Error()))
 		}
 	}
-	if w.Figures().Denied == 0 {
+	if w.denied.figures.Denied == 0 {
 		t.Error("nobody counted them")
 	}
 }

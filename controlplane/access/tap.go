@@ -9,6 +9,8 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/tap"
+
+	"github.com/pointsman/pointsman/agent/health"
 )
 
 const (
@@ -16,8 +18,7 @@ const (
 	handshakeWithin  = 10 * time.Second
 	maxHeaders       = 32 << 10 // bytes of a call's headers
 	defaultNamespace = "default"
-	syncMethod       = service + "SyncService/Sync"   // whose streams the hub asks again for
-	healthMethod     = "/grpc.health.v1.Health/Check" // anybody's: it tells one word
+	syncMethod       = service + "SyncService/Sync" // whose streams the hub asks again for
 )
 
 // Options put the guard before all methods of a server.
@@ -31,7 +32,7 @@ func (g *Guard) Options() []grpc.ServerOption {
 
 // tap lets a call in by its headers. It must not block: the connection waits for it.
 func (g *Guard) tap(ctx context.Context, info *tap.Info) (context.Context, error) {
-	if info.FullMethodName == healthMethod {
+	if info.FullMethodName == health.Check {
 		return context.WithValue(ctx, callerKey{}, Caller{}), nil
 	}
 	c, err := g.admit(ctx, info.Header, info.FullMethodName)

@@ -133,7 +133,7 @@ func TestWhoIsTurnedAwayIsLoggedOnceASecondAndCounted(t *testing.T) {
 		if strings.Contains(fmt.Sprint(got), "pmt_") {
 			t.Error("a token is in the log")
 		}
-		if diff := cmp.Diff(Figures{Unauthenticated: 1000, Denied: 1, Handshakes: 1000}, w.Figures()); diff != "" {
+		if diff := cmp.Diff(turned{Unauthenticated: 1000, Denied: 1, Handshakes: 1000}, w.denied.figures); diff != "" {
 			t.Error(diff)
 		}
 		cancel()

@@ -3,21 +3,22 @@ package access
 import (
 	"slices"
 
+	"github.com/pointsman/pointsman/clientlib/wire"
 	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
 )
 
-// all stands for every identity, or every workload.
+// all stands for every workload.
 const all = "*"
 
 // Workloads are those that an identity may see; everything: all there are. Once any tenant names
 // identities, one that none of them names sees nothing. While none does, tenancy is between the
 // callers, and whoever may subscribe sees everything.
 func Workloads(tenants []*pb.Tenant, identity string) (names []string, everything bool) {
-	if !slices.ContainsFunc(tenants, func(t *pb.Tenant) bool { return len(t.GetIdentities()) > 0 }) {
+	if !wire.Guarded(tenants) {
 		return nil, true
 	}
 	for _, t := range tenants {
-		if !acts(t, identity) {
+		if !wire.ActsFor(identity, t) {
 			continue
 		}
 		if slices.Contains(t.GetWorkloads(), all) {
@@ -33,15 +34,11 @@ func Workloads(tenants []*pb.Tenant, identity string) (names []string, everythin
 func Tenants(tenants []*pb.Tenant, identity string) []string {
 	var out []string
 	for _, t := range tenants {
-		if acts(t, identity) {
+		if wire.ActsFor(identity, t) {
 			out = append(out, t.GetName())
 		}
 	}
 	return out
-}
-
-func acts(t *pb.Tenant, identity string) bool {
-	return slices.Contains(t.GetIdentities(), identity) || identity != "" && slices.Contains(t.GetIdentities(), all)
 }
 
 // ActsFor are the tenants that an identity may act for now.

@@ -122,7 +122,7 @@ type fleeting struct {
 func (f *fleeting) Grant(ctx context.Context, ttl int64) (*clientv3.LeaseGrantResponse, error) {
 	got, err := f.Lease.Grant(ctx, ttl)
 	if err == nil && f.left.Add(-1) >= 0 {
-		_, err = f.Lease.Revoke(ctx, got.ID)
+		_, err = f.Revoke(ctx, got.ID)
 	}
 	return got, err
 }

@@ -28,14 +28,6 @@ func (s *Store) PutToken(ctx context.Context, namespace, id string, t *pb.Stored
 	})
 }
 
-// DeleteToken takes a token away. ErrNotFound: there is none.
-func (s *Store) DeleteToken(ctx context.Context, namespace, id, actor string) error {
-	if !nameForm.MatchString(id) {
-		return fmt.Errorf("token %q: %w", id, ErrInvalid)
-	}
-	return s.take(ctx, namespace, tokens+id, &pb.AuditRecord{Verb: "untoken", Subject: id, Actor: actor})
-}
-
 // PutRole gives an identity a role, in the place of the one it had; role "": none any more.
 func (s *Store) PutRole(ctx context.Context, namespace string, b *pb.RoleBinding) error {
 	if err := checkIdentity(b.GetIdentity()); err != nil {

@@ -23,6 +23,7 @@ var reserved = []string{"meta", "token", "role", "revoked", "elect"}
 var (
 	namespaceForm = regexp.MustCompile(`^[a-z][a-z0-9-]{0,62}$`)
 	nameForm      = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
+	endpointForm  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}(@[A-Za-z0-9._:\[\]-]{1,300})?$`) // an instance by its own name
 )
 
 // keys builds the keys of one namespace.

@@ -50,10 +50,9 @@ func inNamespaces(s *Store) map[string]func(ctx context.Context, ns string) erro
 		"AppendEvents": func(ctx context.Context, ns string) error {
 			return s.AppendEvents(ctx, ns, tenure, []*pb.FleetEvent{{}})
 		},
-		"Events":      func(ctx context.Context, ns string) error { _, err := s.Events(ctx, ns, EventQuery{}); return err },
-		"Tend":        func(ctx context.Context, ns string) error { return s.Tend(ctx, ns, tenure, Keep{}) },
-		"PutToken":    func(ctx context.Context, ns string) error { return s.PutToken(ctx, ns, "t", tokenOf("a")) },
-		"DeleteToken": func(ctx context.Context, ns string) error { return s.DeleteToken(ctx, ns, "t", "ann") },
+		"Events":   func(ctx context.Context, ns string) error { _, err := s.Events(ctx, ns, EventQuery{}); return err },
+		"Tend":     func(ctx context.Context, ns string) error { return s.Tend(ctx, ns, tenure, Keep{}) },
+		"PutToken": func(ctx context.Context, ns string) error { return s.PutToken(ctx, ns, "t", tokenOf("a")) },
 		"PutRole": func(ctx context.Context, ns string) error {
 			return s.PutRole(ctx, ns, &pb.RoleBinding{Identity: "cn/a", Role: "admin"})
 		},
@@ -68,7 +67,7 @@ func inNamespaces(s *Store) map[string]func(ctx context.Context, ns string) erro
 		"Check":       func(ctx context.Context, ns string) error { _, err := s.Check(ctx, ns); return err },
 		"Adopt":       func(ctx context.Context, ns string) error { _, err := s.Adopt(ctx, ns, "ann", "r"); return err },
 		"Claim": func(ctx context.Context, ns string) error {
-			_, err := s.Claim(ctx, ns, "cn/a", &pb.Version{})
+			_, err := s.Claim(ctx, ns, Claims{Held: map[string]*pb.Version{"cn/a": {}}, Of: 1})
 			return err
 		},
 	}

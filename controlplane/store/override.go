@@ -33,6 +33,21 @@ func overrideKind(o *pb.Override) string {
 	return ""
 }
 
+// overrideVerb is how the audit tells of one: with what it does, where a kind has several.
+func overrideVerb(o *pb.Override) string {
+	kind := overrideKind(o)
+	switch what := o.GetWhat().(type) {
+	case *pb.Override_Breaker:
+		if what.Breaker.GetOpen() {
+			return kind + " open"
+		}
+		return kind + " closed"
+	case *pb.Override_Weight:
+		return fmt.Sprintf("%s %d", kind, what.Weight)
+	}
+	return kind
+}
+
 // SetOverride stores an operator's word on one endpoint, in the place of an earlier one of
 // its kind, if allow, which may be nil, finds no fault with it beside those that are stored. Its
 // duration counts from now; 0: until it is removed.
@@ -42,7 +57,7 @@ func (s *Store) SetOverride(ctx context.Context, namespace string, o *pb.Overrid
 		return nil, err
 	}
 	kind := overrideKind(o)
-	if kind == "" || !nameForm.MatchString(o.GetEndpoint()) || o.GetDurationUs() < 0 {
+	if kind == "" || !endpointForm.MatchString(o.GetEndpoint()) || o.GetDurationUs() < 0 {
 		return nil, fmt.Errorf("override %q of endpoint %q for %d µs: %w", kind, o.GetEndpoint(), o.GetDurationUs(), ErrInvalid)
 	}
 	now := time.Now()
@@ -64,7 +79,7 @@ func (s *Store) SetOverride(ctx context.Context, namespace string, o *pb.Overrid
 				return nil, err
 			}
 		}
-		a := newAct(g, &pb.AuditRecord{Verb: kind, Subject: o.GetEndpoint(), Actor: o.GetActor(), Reason: o.GetReason()})
+		a := newAct(g, &pb.AuditRecord{Verb: overrideVerb(o), Subject: o.GetEndpoint(), Actor: o.GetActor(), Reason: o.GetReason()})
 		a.then = append(a.then, clientv3.OpPut(k.override(kind, o.GetEndpoint()), string(b)))
 		return a, nil
 	})

@@ -2,6 +2,7 @@ package store
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -51,6 +52,41 @@ func TestAnOverrideIsOnePerKindAndEndpoint(t *testing.T) {
 	wantHead(t, h, "generation 4 published 0 serving 0 pin 0")
 	if _, err := s.RemoveOverride(t.Context(), ns, Removal{Kind: Drain, Endpoint: "azure"}); !errors.Is(err, ErrNotFound) {
 		t.Fatal(err)
+	}
+}
+
+func TestTheAuditSaysWhatAnOverrideDoes(t *testing.T) {
+	s := open(t)
+	for _, o := range []*pb.Override{
+		drainOf("azure"), {Endpoint: "azure", What: &pb.Override_Weight{Weight: 30}},
+		{Endpoint: "azure", What: &pb.Override_Breaker{Breaker: &pb.ForcedBreaker{Open: true}}},
+		{Endpoint: "azure", What: &pb.Override_Breaker{Breaker: &pb.ForcedBreaker{}}},
+	} {
+		if _, err := s.SetOverride(t.Context(), ns, o, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var verbs []string
+	for _, r := range auditChain(t, s) {
+		verbs = append(verbs, r.GetVerb())
+	}
+	if want := []string{"drain", "weight 30", "breaker open", "breaker closed"}; !slices.Equal(verbs, want) {
+		t.Errorf("%q, want %q", verbs, want)
+	}
+}
+
+func TestAnOverrideIsOfAnEndpointOrOfOneInstance(t *testing.T) {
+	s := open(t)
+	for _, name := range []string{"azure@10.0.0.1:80", "azure@[fd00::1]:8000", "azure@vllm-0.vllm:8000"} {
+		drain(t, s, name)
+		if _, err := s.RemoveOverride(t.Context(), ns, Removal{Kind: Drain, Endpoint: name}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for _, name := range []string{"", "azure@", "@10.0.0.1:80", "azure@a/b:80", "azure@a b:80", "azure@a:80@b:80"} {
+		if _, err := s.SetOverride(t.Context(), ns, drainOf(name), nil); !errors.Is(err, ErrInvalid) {
+			t.Errorf("%q: %v", name, err)
+		}
 	}
 }
 

@@ -12,8 +12,9 @@ import (
 )
 
 const (
-	claimsThatCount = 2 // identities; one alone may lie: protocol.md, rule 3
-	maxClaims       = 16
+	claimsThatCount = 2       // one alone may lie: protocol.md, rule 3
+	claimsOf        = 3       // of so many who could claim, one must: a few liars stop nobody's publishes
+	maxEpochs       = 1 << 20 // an epoch further ahead is nobody's: a store was never adopted so often
 )
 
 // Regression says that a namespace is behind what others hold of it: the store lost
@@ -25,9 +26,19 @@ type Regression struct {
 
 // behind is what this process knows of heads that others hold and etcd does not.
 type behind struct {
-	mu  sync.Mutex
-	of  map[keys]*Regression
-	say map[keys]map[string]version // by identity; all are ahead of head
+	mu sync.Mutex
+	of map[keys]*regression
+}
+
+type regression struct {
+	Regression
+	claimed bool // others said so; this process did not see it
+}
+
+// Claims are catalog versions above what a replica serves.
+type Claims struct {
+	Held map[string]*pb.Version // by who holds it; no two can be made up by one
+	Of   int                    // how many such there are, with those who hold none
 }
 
 type version struct{ epoch, generation uint64 }
@@ -53,60 +64,57 @@ func (s *Store) Regressed(namespace string) *Regression {
 	s.behind.mu.Lock()
 	defer s.behind.mu.Unlock()
 	if r := s.behind.of[k]; r != nil {
-		out := *r
+		out := r.Regression
 		return &out
 	}
 	return nil
 }
 
-// Claim takes a catalog version that an identity holds and that is above what this
-// replica serves. It reads head anew and says whether that is behind the claim. The claims of two
-// identities make the namespace regressed; a claim changes nothing else. What is of another
-// store is none: refuse that before.
-func (s *Store) Claim(ctx context.Context, namespace, identity string, v *pb.Version) (bool, error) {
+// Claim takes what others hold. It reads head anew and says whether that is behind any of it. Two of them,
+// if that is a third of all, make the namespace regressed until it is adopted, or until they are
+// outvoted; a claim changes nothing else. What is of another store is none.
+func (s *Store) Claim(ctx context.Context, namespace string, c Claims) (bool, error) {
 	h, err := s.Head(ctx, namespace)
 	if err != nil {
 		return false, err
 	}
 	k := keys(root + namespace + "/") // checked by Head
-	s.behind.mu.Lock()
-	defer s.behind.mu.Unlock()
-	b := &s.behind
-	if h.GetStoreId() != v.GetStoreId() || !versionOf(v).above(versionOf(h)) {
-		delete(b.say[k], identity)
-		return false, nil
-	}
-	if b.say == nil {
-		b.say = map[keys]map[string]version{}
-	}
-	if b.say[k] == nil {
-		b.say[k] = map[string]version{}
-	}
-	if say := b.say[k]; len(say) < maxClaims {
-		say[identity] = versionOf(v)
-	}
-	b.count(k)
-	return true, nil
-}
-
-// count makes two claims a regression.
-func (b *behind) count(k keys) {
-	say := b.say[k]
-	if len(say) < claimsThatCount {
-		return
-	}
+	var by []string
 	var top version
-	for _, v := range say {
-		if v.above(top) {
+	for _, who := range slices.Sorted(maps.Keys(c.Held)) {
+		held := c.Held[who]
+		v, head := versionOf(held), versionOf(h)
+		if h.GetStoreId() != held.GetStoreId() || !v.above(head) || v.epoch-head.epoch > maxEpochs {
+			continue
+		}
+		if by = append(by, who); v.above(top) {
 			top = v
 		}
 	}
-	b.raise(k, Regression{Epoch: top.epoch, Generation: top.generation, By: strings.Join(slices.Sorted(maps.Keys(say)), ", ")})
+	s.behind.count(k, by, Regression{Epoch: top.epoch, Generation: top.generation}, c.Of)
+	return len(by) > 0, nil
 }
 
-func (b *behind) raise(k keys, r Regression) {
+const maxNamed = 16 // of those who claim
+
+// count makes claims a regression, if they are enough, and takes back one that is outvoted.
+func (b *behind) count(k keys, by []string, r Regression, of int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	seen := b.of[k] != nil && !b.of[k].claimed
+	switch enough := len(by)*claimsOf >= of; {
+	case seen:
+	case enough && len(by) >= claimsThatCount:
+		r.By = strings.Join(by[:min(len(by), maxNamed)], ", ")
+		b.raise(k, regression{r, true})
+	case !enough:
+		delete(b.of, k)
+	}
+}
+
+func (b *behind) raise(k keys, r regression) {
 	if b.of == nil {
-		b.of = map[keys]*Regression{}
+		b.of = map[keys]*regression{}
 	}
 	b.of[k] = &r
 }
@@ -115,15 +123,14 @@ func (b *behind) raise(k keys, r Regression) {
 func (s *Store) regress(k keys, r Regression) {
 	s.behind.mu.Lock()
 	defer s.behind.mu.Unlock()
-	s.behind.raise(k, r)
+	s.behind.raise(k, regression{Regression: r})
 }
 
-// settle forgets claims that head reached, and a regression that it passed.
+// settle forgets a regression that head passed.
 func (b *behind) settle(k keys, h *pb.Head) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	at := versionOf(h)
-	maps.DeleteFunc(b.say[k], func(_ string, v version) bool { return !v.above(at) })
 	if r := b.of[k]; r != nil && !(version{r.Epoch, r.Generation}).above(at) {
 		delete(b.of, k)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,9 +19,12 @@ func held(h *pb.Head, above uint64) *pb.Version {
 	return &pb.Version{StoreId: h.GetStoreId(), Epoch: h.GetEpoch(), Generation: h.GetGeneration() + above}
 }
 
-func claim(t *testing.T, s *Store, identity string, v *pb.Version) bool {
+// claims are versions by who holds them.
+type claims = map[string]*pb.Version
+
+func claim(t *testing.T, s *Store, of int, held claims) bool {
 	t.Helper()
-	behind, err := s.Claim(t.Context(), ns, identity, v)
+	behind, err := s.Claim(t.Context(), ns, Claims{Held: held, Of: of})
 	must(t, err)
 	return behind
 }
@@ -28,19 +32,20 @@ func claim(t *testing.T, s *Store, identity string, v *pb.Version) bool {
 func TestRule3OneClaimChangesNothingAndTwoRefusePublishesUntilTheStoreIsAdopted(t *testing.T) {
 	s := open(t)
 	h, _ := publish(t, s, 0, content("one", "chat"))
-	if claim(t, s, "cn/a", held(h, 0)) {
+	if claim(t, s, 1, claims{"cn/a": held(h, 0)}) {
 		t.Fatal("who holds head is not ahead")
 	}
-	for range 2 {
-		if !claim(t, s, "cn/a", held(h, 3)) {
+	for _, who := range []string{"cn/a", "cn/b", "cn/a"} { // at a time
+		if !claim(t, s, 1, claims{who: held(h, 3)}) {
 			t.Fatal("it is behind a claim")
 		}
 	}
 	publish(t, s, 1, content("two", "chat"))
-	if claim(t, s, "cn/b", &pb.Version{StoreId: "another", Epoch: 9, Generation: 9}) || s.Regressed(ns) != nil {
+	another := &pb.Version{StoreId: "another", Epoch: 9, Generation: 9}
+	if claim(t, s, 2, claims{"cn/b": another, "cn/c": another}) || s.Regressed(ns) != nil {
 		t.Fatal("a claim of another store counts")
 	}
-	claim(t, s, "cn/b", held(h, 5))
+	claim(t, s, 6, claims{"cn/a": held(h, 3), "cn/b": held(h, 5), "cn/c": another})
 	if r := s.Regressed(ns); r == nil || *r != (Regression{Epoch: 1, Generation: 6, By: "cn/a, cn/b"}) {
 		t.Fatalf("%+v", r)
 	}
@@ -67,14 +72,50 @@ func TestRule3OneClaimChangesNothingAndTwoRefusePublishesUntilTheStoreIsAdopted(
 	}
 }
 
+// Two who lie must not be able to stop all publishes.
+func TestRule3AFewLiarsAmongManyRefuseNothing(t *testing.T) {
+	s := open(t)
+	h, _ := publish(t, s, 0, content("one", "chat"))
+	liars := claims{"cn/a": held(h, 9), "cn/b": held(h, 9)}
+	if !claim(t, s, 7, liars) || s.Regressed(ns) != nil {
+		t.Fatalf("%+v", s.Regressed(ns))
+	}
+	claim(t, s, 2, liars) // they are the first who come to a replica that has just begun
+	if s.Regressed(ns) == nil {
+		t.Fatal("all who are there hold more")
+	}
+	claim(t, s, 7, liars) // the others have come
+	if r := s.Regressed(ns); r != nil {
+		t.Fatalf("%+v", r)
+	}
+	publish(t, s, 1, content("two", "chat"))
+}
+
+// No liar may use up the epochs: adopting a store would have none left to go to.
+func TestRule3AnEpochThatCannotBeIsNoClaim(t *testing.T) {
+	s := open(t)
+	h, _ := publish(t, s, 0, content("one", "chat"))
+	v := held(h, 0)
+	v.Epoch = math.MaxUint64
+	if claim(t, s, 2, claims{"cn/a": v, "cn/b": v}) || s.Regressed(ns) != nil {
+		t.Fatalf("%+v", s.Regressed(ns))
+	}
+	if epoch, err := s.Adopt(t.Context(), ns, "ann", "r"); epoch != 2 || err != nil {
+		t.Fatal(epoch, err)
+	}
+}
+
 func TestRule3AClaimThatHeadHasReachedCountsNoMore(t *testing.T) {
 	s := open(t)
 	h, _ := publish(t, s, 0, content("one", "chat"))
-	claim(t, s, "cn/a", held(h, 1))
-	publishMany(t, s, 1, 2) // to generation 3
-	claim(t, s, "cn/b", held(h, 9))
+	claim(t, s, 2, claims{"cn/a": held(h, 1), "cn/b": held(h, 2)})
+	s.behind.settle(keys(root+ns+"/"), &pb.Head{StoreId: h.GetStoreId(), Epoch: h.GetEpoch(), Generation: h.GetGeneration() + 2})
 	if r := s.Regressed(ns); r != nil {
 		t.Fatalf("%+v", r)
+	}
+	publishMany(t, s, 1, 2) // to generation 3
+	if claim(t, s, 2, claims{"cn/a": held(h, 1), "cn/b": held(h, 9)}); s.Regressed(ns) != nil {
+		t.Fatalf("%+v", s.Regressed(ns))
 	}
 }
 
@@ -83,8 +124,7 @@ func TestAdoptingGoesAboveTheEpochThatIsHeld(t *testing.T) {
 	h, _ := publish(t, s, 0, content("one", "chat"))
 	v := held(h, 0)
 	v.Epoch = 7
-	claim(t, s, "cn/a", v)
-	claim(t, s, "cn/b", v)
+	claim(t, s, 2, claims{"cn/a": v, "cn/b": v})
 	if epoch, err := s.Adopt(t.Context(), ns, "ann", "r"); epoch != 8 || err != nil {
 		t.Fatal(epoch, err)
 	}
