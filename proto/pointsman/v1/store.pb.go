@@ -77,7 +77,7 @@ func (x *StoredMeta) GetEpoch() uint64 {
 	return 0
 }
 
-// StoredLeader is the value of elect/leader/<lease>.
+// StoredLeader is the value of elect/leader/<namespace>/<lease>.
 type StoredLeader struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Replica       string                 `protobuf:"bytes,1,opt,name=replica,proto3" json:"replica,omitempty"`
