@@ -274,19 +274,19 @@ func (s *seat) follow(ctx context.Context, changed func(*store.Leader)) error {
 	return ctx.Err()
 }
 
-// Claim counts identities that claim more.
-func (s *seat) Claim(_ context.Context, _, identity string, v *pb.Version) (bool, error) {
-	if !ahead(v, s.origin.state().Head) {
-		s.claimed.Delete(identity)
-		return false, nil
-	}
-	s.claimed.Store(identity, v)
+// Claim counts those who claim more.
+func (s *seat) Claim(_ context.Context, _ string, c store.Claims) (bool, error) {
 	n := 0
-	s.claimed.Range(func(any, any) bool { n++; return true })
-	if n > 1 {
-		s.regress.Store(&store.Regression{Epoch: v.GetEpoch(), Generation: v.GetGeneration(), By: "two"})
+	for who, v := range c.Held {
+		if !ahead(v, s.origin.state().Head) {
+			continue
+		}
+		s.claimed.Store(who, v)
+		if n++; n > 1 {
+			s.regress.Store(&store.Regression{Epoch: v.GetEpoch(), Generation: v.GetGeneration(), By: "two"})
+		}
 	}
-	return true, nil
+	return n > 0, nil
 }
 
 func (s *seat) Regressed(string) *store.Regression { return s.regress.Load() }
@@ -344,7 +344,6 @@ type client struct {
 	fleets  []*wire.State
 	catalog *wire.State
 	grants  []*pb.Grant
-	asked   int
 }
 
 func (l *client) Apply(_ uint32, s *wire.State, _ bool) ([]*pb.Unusable, error) {

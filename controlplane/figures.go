@@ -109,8 +109,7 @@ func countLeaves(f *metrics.Fleet, head *pb.Head, leaves []*pb.LeafState) {
 		}
 		f.Leaves++
 		nodes[l.GetNode()] = true
-		v := l.GetVersion()
-		if v.GetStoreId() != head.GetStoreId() || v.GetEpoch() != head.GetEpoch() || v.GetGeneration() != head.GetGeneration() {
+		if rpc.Behind(l.GetVersion(), head) {
 			f.Behind++
 		}
 		if l.GetNack() != "" {

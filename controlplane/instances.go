@@ -3,6 +3,7 @@ package controlplane
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"math/rand/v2"
 	"net"
@@ -23,20 +24,17 @@ const (
 	resolveWithin = 3 * time.Second
 	resolveAtOnce = 16
 	resolvePace   = 50 * time.Millisecond // protocol.md, rule 11: what changes together is told together
+	mostTold      = 3                     // names in an alarm
 )
 
 // lookup gives the IP addresses (A and AAAA) that a host name stands for.
 type lookup func(ctx context.Context, host string) ([]string, error)
 
-// systemLookup asks as this host is set up to ask.
-func systemLookup(ctx context.Context, host string) ([]string, error) {
-	return (&net.Resolver{PreferGo: true}).LookupHost(ctx, host)
-}
-
 // resolver finds the instances of endpoints that a name stands for: the leader's does, and nobody
 // else's. A name that does not answer, or with nothing, stands for what it stood for last.
 type resolver struct {
 	lookup  lookup
+	alarm   func(text string) // of names that do not resolve; empty: all do
 	log     hclog.Logger
 	changed chan struct{}
 
@@ -55,8 +53,8 @@ type resolved struct {
 }
 
 // newResolver asks names by look.
-func newResolver(look lookup, log hclog.Logger) *resolver {
-	return &resolver{lookup: look, log: log, changed: make(chan struct{}, 1)}
+func newResolver(look lookup, alarm func(string), log hclog.Logger) *resolver {
+	return &resolver{lookup: look, alarm: alarm, log: log, changed: make(chan struct{}, 1)}
 }
 
 // begin forgets a term before, and takes what is held.
@@ -97,6 +95,7 @@ func (r *resolver) run(ctx context.Context, held []route.FleetInstances, catalog
 				said = all
 				publish(all)
 			}
+			r.alarm(r.unresolved())
 		}
 	}
 }
@@ -120,21 +119,18 @@ func (r *resolver) apply(c *route.Catalog) {
 		}
 		r.names[e.Name], used[e.Instances.DNS] = e.Instances.DNS, true
 		if in, ok := r.held[e.Name]; ok && r.answers[e.Instances.DNS] == nil {
-			r.answers[e.Instances.DNS] = &resolved{addresses: addressesOf(in)}
+			r.answers[e.Instances.DNS] = &resolved{addresses: in.Addresses()}
+		}
+	}
+	for name := range used {
+		if r.answers[name] == nil {
+			r.answers[name] = &resolved{}
 		}
 	}
 	clear(r.held)
 	maps.DeleteFunc(r.answers, func(name string, _ *resolved) bool { return !used[name] })
 	maps.DeleteFunc(r.told, func(endpoint string, _ bool) bool { return r.names[endpoint] == "" })
 	r.poke()
-}
-
-func addressesOf(in route.FleetInstances) []string {
-	var all []string
-	for _, i := range in.Instances {
-		all = append(all, i.Address)
-	}
-	return all
 }
 
 func (r *resolver) poke() {
@@ -185,12 +181,14 @@ func (r *resolver) ask(ctx context.Context, name string) ([]string, error) {
 	return all, nil
 }
 
-// take keeps what a name stands for now, and says so when that is news.
+// take keeps what a name stands for now, and says so when that is news. One that nobody has any more since it
+// was asked is none of ours.
 func (r *resolver) take(name string, found []string, err error) {
 	r.mu.Lock()
 	was := r.answers[name]
 	if was == nil {
-		was = &resolved{}
+		r.mu.Unlock()
+		return
 	}
 	now := &resolved{addresses: was.addresses, failing: err != nil}
 	if err == nil {
@@ -198,15 +196,38 @@ func (r *resolver) take(name string, found []string, err error) {
 	}
 	r.answers[name] = now
 	r.mu.Unlock()
+	if now.failing != was.failing || !slices.Equal(now.addresses, was.addresses) {
+		r.poke()
+	}
 	switch {
 	case err != nil && !was.failing:
 		r.log.Warn("a name does not resolve: its instances stay as they were", "name", name, "instances", len(now.addresses), "error", err)
 	case err == nil && !slices.Equal(now.addresses, was.addresses):
 		r.log.Info("instances", "name", name, "count", len(now.addresses), "were", len(was.addresses), "left out", len(found)-len(now.addresses))
-		r.poke()
 	case err == nil && was.failing:
 		r.log.Info("a name resolves again", "name", name)
 	}
+}
+
+// unresolved words the names that do not resolve.
+func (r *resolver) unresolved() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var names []string
+	for name, a := range r.answers {
+		if a.failing {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	slices.Sort(names)
+	more := ""
+	if n := len(names) - mostTold; n > 0 {
+		more = fmt.Sprintf(" and %d more", n)
+	}
+	return fmt.Sprintf("%s: no answer for %s%s: the instances stay as they were; the leader's log says why", unresolved, strings.Join(names[:min(len(names), mostTold)], ", "), more)
 }
 
 // all is what is known of each endpoint. One whose name nobody answered for yet is not in it,

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -61,8 +62,15 @@ type resolving struct {
 	catalogs chan *route.Catalog
 	stop     func()
 
-	mu   sync.Mutex
-	said [][]route.FleetInstances
+	mu      sync.Mutex
+	said    [][]route.FleetInstances
+	alarmed string
+}
+
+func (v *resolving) alarm(text string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.alarmed = text
 }
 
 func resolveBy(z *zone, log hclog.Logger, held ...route.FleetInstances) *resolving {
@@ -71,7 +79,7 @@ func resolveBy(z *zone, log hclog.Logger, held ...route.FleetInstances) *resolvi
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		newResolver(z.lookup, log).run(ctx, held, v.catalogs, func(all []route.FleetInstances) {
+		newResolver(z.lookup, v.alarm, log).run(ctx, held, v.catalogs, func(all []route.FleetInstances) {
 			v.mu.Lock()
 			defer v.mu.Unlock()
 			v.said = append(v.said, all)
@@ -90,7 +98,7 @@ func (v *resolving) last() (string, int) {
 	}
 	var all []string
 	for _, in := range v.said[len(v.said)-1] {
-		all = append(all, in.Endpoint+"="+strings.Join(addressesOf(in), ","))
+		all = append(all, in.Endpoint+"="+strings.Join(in.Addresses(), ","))
 	}
 	return strings.Join(all, " "), len(v.said)
 }
@@ -102,6 +110,53 @@ func named(endpoints ...string) *route.Catalog {
 		c.Endpoints = append(c.Endpoints, route.Endpoint{Name: name, Model: "m", Instances: route.Instances{DNS: dns}})
 	}
 	return c
+}
+
+func TestNamesThatDoNotResolveAreOneAlarmUntilTheyDo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		z := &zone{hosts: map[string][]string{"a": {"10.0.0.1"}}, failing: map[string]error{}, asked: map[string]int{}}
+		for _, host := range []string{"b", "c", "d", "e"} {
+			z.fail(host, errors.New("no such host"))
+		}
+		v := resolveBy(z, hclog.NewNullLogger())
+		defer v.stop()
+		says := func(want string) {
+			t.Helper()
+			v.mu.Lock()
+			defer v.mu.Unlock()
+			if !strings.HasPrefix(v.alarmed, want) || (v.alarmed == "") != (want == "") {
+				t.Errorf("%q, want %q", v.alarmed, want)
+			}
+		}
+		v.catalogs <- named("x=a:80", "y=b:80", "z=c:80", "u=d:80", "w=e:80")
+		time.Sleep(time.Second)
+		says("unresolved: no answer for b:80, c:80, d:80 and 1 more: ")
+		z.fail("b", nil)
+		z.set("b", "10.0.0.2")
+		time.Sleep(10 * time.Second)
+		says("unresolved: no answer for c:80, d:80, e:80: ")
+		v.catalogs <- named("x=a:80", "y=b:80")
+		time.Sleep(time.Second)
+		says("")
+		z.fail("a", errors.New("no such host"))
+		time.Sleep(10 * time.Second)
+		says("unresolved: no answer for a:80: ")
+	})
+}
+
+func TestAnAnswerForANameThatNobodyHasAnyMoreIsNoAlarm(t *testing.T) {
+	r := newResolver(nil, func(string) {}, hclog.NewNullLogger())
+	r.begin(nil)
+	r.apply(named("x=a:80", "y=b:80"))
+	r.take("b:80", nil, errors.New("no such host"))
+	if got := r.unresolved(); !strings.HasPrefix(got, "unresolved: no answer for b:80: ") {
+		t.Errorf("%q", got)
+	}
+	r.apply(named("x=a:80"))
+	r.take("b:80", nil, errors.New("no such host")) // it was asked before
+	if got := r.unresolved(); got != "" {
+		t.Errorf("%q", got)
+	}
 }
 
 // first is what was published first of one endpoint.
@@ -166,6 +221,33 @@ func TestNamesAreAskedAgainEveryFiveSecondsOrSoAndSharedOnesOnce(t *testing.T) {
 		}
 		if got, _ := v.last(); got != "a=10.0.0.1:8000 b=10.0.0.1:8000" {
 			t.Errorf("published %q", got)
+		}
+	})
+}
+
+// A catalog that names what the one before named asks nobody, and starts nothing that goes on asking.
+func TestAThousandCatalogsOfTheSameNamesAskNoMoreOften(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		z := newZone()
+		z.set("vllm", "10.0.0.1")
+		v := resolveBy(z, hclog.NewNullLogger())
+		defer v.stop()
+		running := 0
+		for i := range 1000 {
+			v.catalogs <- named("own=vllm:8000")
+			time.Sleep(100 * time.Millisecond)
+			if i == 10 {
+				running = runtime.NumGoroutine()
+			}
+		}
+		if n := runtime.NumGoroutine(); n > running+2 { // a lookup comes and goes
+			t.Errorf("%d goroutines after 1,000 catalogs, %d after 10", n, running)
+		}
+		if _, _, n := z.figures(); n < 16 || n > 26 {
+			t.Errorf("asked %d times in 100 s", n)
+		}
+		if _, n := v.last(); n != 1 {
+			t.Errorf("published %d times", n)
 		}
 	})
 }
@@ -238,7 +320,7 @@ func TestAnEndpointHasAThousandInstancesAtMost(t *testing.T) {
 		v.catalogs <- named("own=vllm:8000")
 		time.Sleep(time.Second)
 		in := v.first()
-		if len(in.Instances) != route.MostInstances || !slices.IsSorted(addressesOf(in)) {
+		if len(in.Instances) != route.MostInstances || !slices.IsSorted(in.Addresses()) {
 			t.Errorf("%d instances", len(in.Instances))
 		}
 	})

@@ -103,7 +103,7 @@ func (s *session) summarize(now int64) {
 		if r.Reached {
 			sum.Reached++
 		} else {
-			sum.Unreached, sum.Reason = sum.Unreached+1, r.Reason
+			sum.Unreached, sum.Reason = sum.Unreached+1, r.Node+": "+r.Reason
 		}
 		s.status.Reaches[r.Endpoint] = sum
 	}

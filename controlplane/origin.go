@@ -30,11 +30,12 @@ type origin struct {
 	urgent  bool         // the fleet's state must not wait
 	rights  uint64       // how often they changed
 	entitle []*pb.Tenant // of the catalog that is served
+	alarms  map[string]string
 }
 
 func newOrigin() *origin {
 	return &origin{
-		wake: make(chan struct{}, 1), changed: make(chan struct{}), views: map[string]*cut{},
+		wake: make(chan struct{}, 1), changed: make(chan struct{}), views: map[string]*cut{}, alarms: map[string]string{},
 		heard: func() (int64, bool) { return 0, true }, may: access.Workloads,
 	}
 }
@@ -102,6 +103,20 @@ func (o *origin) note(f func()) {
 	o.changed = make(chan struct{})
 }
 
+// alarm raises an alarm by its name, or, without a text, ends it; true: it came or went.
+func (o *origin) alarm(name, text string) (turned bool) {
+	o.note(func() {
+		was := o.alarms[name]
+		if was == text {
+			return
+		}
+		turned = (was == "") != (text == "")
+		o.alarms[name] = text
+		o.live.Alarms = slices.DeleteFunc(slices.Sorted(maps.Values(o.alarms)), func(text string) bool { return text == "" })
+	})
+	return turned
+}
+
 // confirm takes the news of one look at etcd. It reports whether etcd came or went.
 func (o *origin) confirm(at time.Time, err error) (turned bool) {
 	o.mu.Lock()
@@ -147,7 +162,7 @@ func (o *origin) overlay() string {
 
 // serve serves a head with its overrides, and its catalog, if it has one.
 func (o *origin) serve(s *store.State, catalog *wire.State) {
-	tenants := tenantsOf(catalog)
+	tenants := wire.Tenants(catalog)
 	o.change(func() {
 		o.live.Head, o.live.Overrides, o.live.Catalog, o.entitle = s.Head, s.Overrides, catalog, tenants
 		if o.live.Confirmed.Before(s.Confirmed) {
@@ -186,14 +201,16 @@ type served struct {
 	rpc.Live
 	urgent bool
 	rights uint64
-	may    entitlement
+
+	tenants []*pb.Tenant
+	may     entitlement
 }
 
 func (o *origin) take() (served, []*cut) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	tenants, may := o.entitle, o.may
-	s := served{o.live, o.urgent, o.rights, func(identity string) ([]string, bool) { return may(tenants, identity) }}
+	s := served{o.live, o.urgent, o.rights, tenants, func(identity string) ([]string, bool) { return may(tenants, identity) }}
 	o.urgent = false
 	return s, slices.Collect(maps.Values(o.views))
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/pointsman/pointsman/agent/hub"
@@ -272,8 +271,4 @@ func (d *downward) Apply(_ uint32, s *wire.State, _ bool) ([]*pb.Unusable, error
 func (d *downward) Grant(dated int64, g *pb.Grant) { d.hub.Grant(dated, g) }
 
 // Ask passes a question on to the leaf that it is for.
-func (d *downward) Ask(q *pb.Question, answer func(*pb.Answer)) {
-	if err := d.hub.Pose(q, answer); err != nil {
-		answer(&pb.Answer{Error: status.Convert(err).Message()})
-	}
-}
+func (d *downward) Ask(q *pb.Question, answer func(*pb.Answer)) { d.hub.Pass(q, answer) }

@@ -25,7 +25,6 @@ type roles struct {
 	leadership *leadership
 	relay      *relay
 	claims     *claims
-	nodes      *nodes
 	elections  elections
 }
 
@@ -44,20 +43,26 @@ type joints struct {
 }
 
 func newRoles(j joints) *roles {
-	r := &roles{origin: newOrigin(), elections: j.elections, nodes: &nodes{now: j.now, of: map[string]sighting{}}}
+	r := &roles{origin: newOrigin(), elections: j.elections}
 	events := newDiary(j.log.Named("events"))
 	r.judge = newJudge(j.now, r.origin, events, j.log.Named("fleet"))
 	r.leadership = &leadership{
 		elections: j.elections, self: j.self, judge: r.judge, origin: r.origin, events: events, runs: r.running,
-		resolve: r.judge.resolver(newResolver(j.lookup, j.log.Named("instances"))), log: j.log.Named("leader"),
+		log: j.log.Named("leader"),
 	}
 	leads := r.leadership.leads.Load
+	rings := bell{r.origin, events, leads}
+	resolve := r.judge.resolver(newResolver(j.lookup, func(text string) { rings.ring(unresolved, text) }, j.log.Named("instances")))
+	r.leadership.resolve = func(ctx context.Context) {
+		resolve(ctx)
+		r.origin.alarm(unresolved, "") // it is the next leader's, and has not gone
+	}
 	r.relay = &relay{
 		self: j.self, now: j.now, origin: r.origin, leads: leads,
 		log: j.log.Named("relay"), wake: make(chan struct{}, 1), uplinks: uplinks{hello: hello(j), options: j.options},
 	}
 	r.claims = &claims{
-		ledger: j.ledger, namespace: j.namespace, origin: r.origin, events: events, leads: leads,
+		ledger: j.ledger, namespace: j.namespace, origin: r.origin, bell: rings,
 		log: j.log.Named("catalog"), wake: make(chan struct{}, 1),
 	}
 	r.leadership.turned, r.origin.heard = r.relay.poke, r.relay.age
@@ -89,7 +94,6 @@ func (r *roles) parts() []func(context.Context) {
 // up takes reports from below to who judges them.
 func (r *roles) up(at int64, m *pb.Report) {
 	if r.leadership.leads.Load() {
-		r.nodes.see(at, m.GetNodes())
 		r.judge.report(at, m)
 		return
 	}

@@ -122,7 +122,7 @@ func (s *Server) wire() {
 		Store: s.store, Namespace: s.config.Namespace, Version: s.config.Version,
 		Now: now, Live: s.origin.state, Leaves: s.hub.Leaves,
 		Ask: s.hub.Ask, Leader: s.calls.leader, Changed: s.origin.next,
-		Nodes: s.nodes.all, Access: s.guard, Stopping: s.stopping,
+		Access: s.guard, Stopping: s.stopping,
 	})
 }
 
@@ -136,7 +136,7 @@ func (s *Server) authorize(ctx context.Context, hello *pb.Hello) (hub.Guest, err
 	if err != nil {
 		return hub.Guest{}, err
 	}
-	return hub.Guest{Identity: g.Identity, Node: g.Node, Relay: g.Relay, Replica: g.Replica}, s.awaitsLeading(ctx, hello)
+	return g, s.awaitsLeading(ctx, hello)
 }
 
 // Addr is the TCP address that it listens on, or else the socket's.

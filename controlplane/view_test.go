@@ -78,6 +78,41 @@ func TestAViewIsWhatItsIdentityMaySeeOfWhatItWants(t *testing.T) {
 	}
 }
 
+// Who shares a workload with another tenant neither sees that one's block nor can act for it.
+func TestAViewHoldsTheTenantsThatItsIdentityActsForAndNoOthers(t *testing.T) {
+	acme := &pb.Tenant{Name: "acme", Workloads: []string{"chat"}, Identities: []string{"ann"}}
+	beta := &pb.Tenant{Name: "beta", Workloads: []string{"*"}, Identities: []string{"bob"}}
+	free := &pb.Tenant{Name: "free", Workloads: []string{"*"}, Identities: []string{"*"}}
+	silent := &pb.Tenant{Name: "silent", Workloads: []string{"*"}}
+	for _, c := range []struct {
+		name     string
+		tenants  []*pb.Tenant
+		identity string
+		want     []string
+	}{
+		{"while none names any, all", []*pb.Tenant{silent, {Name: "x", Workloads: []string{"*"}}}, "ann", []string{"silent", "x"}},
+		{"one that shares a workload", []*pb.Tenant{acme, beta, silent}, "ann", []string{"acme"}},
+		{"one that may use all workloads", []*pb.Tenant{acme, beta, silent}, "bob", []string{"beta"}},
+		{"what is everybody's", []*pb.Tenant{acme, beta, free}, "ann", []string{"acme", "free"}},
+		{"nobody's", []*pb.Tenant{acme, beta}, "eve", nil},
+	} {
+		catalog := catalogOfTwo(t, c.tenants...)
+		may := func(identity string) ([]string, bool) { return access.Workloads(c.tenants, identity) }
+		s := ownTenants(catalogView(catalog, hub.View{Selector: wire.Selector{All: true}, Identity: c.identity}, may), c.identity, wire.Tenants(catalog))
+		var got []string
+		for _, tenant := range wire.Tenants(s) {
+			got = append(got, tenant.GetName())
+		}
+		slices.Sort(got)
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s: %s", c.name, diff)
+		}
+		if c.want != nil && s.Len() == 0 || c.want == nil && s.Empty() != pb.EmptyReason_EMPTY_REASON_PERMISSION {
+			t.Errorf("%s: %d resources, empty because %v", c.name, s.Len(), s.Empty())
+		}
+	}
+}
+
 func TestAViewIsCutAnewWhenTenantsOrRightsChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCouncil(t, 1)

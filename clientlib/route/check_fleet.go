@@ -27,7 +27,7 @@ func (f *Fleet) check() error {
 	}
 	for i := range f.Instances {
 		in := &f.Instances[i]
-		checkAddresses(in.addresses(), fmt.Sprintf("fleet.instances[%q]", in.Endpoint), &all)
+		checkAddresses(in.Addresses(), fmt.Sprintf("fleet.instances[%q]", in.Endpoint), &all)
 	}
 	for i := range f.Workloads {
 		if w := &f.Workloads[i]; !(w.RetryFactor >= 0 && w.RetryFactor <= 1) {

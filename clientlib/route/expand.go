@@ -57,7 +57,7 @@ func Expand(c *Catalog, in []FleetInstances) *Catalog {
 	}
 	x := expansion{found: make(map[string][]string, len(in)), made: map[string][]string{}}
 	for i := range in {
-		x.found[in[i].Endpoint] = in[i].addresses()
+		x.found[in[i].Endpoint] = in[i].Addresses()
 	}
 	out := *c
 	out.Endpoints = x.endpoints(c.Endpoints)
@@ -75,7 +75,8 @@ func (c *Catalog) hasInstances() bool {
 	return false
 }
 
-func (f *FleetInstances) addresses() []string {
+// Addresses are those of all instances.
+func (f *FleetInstances) Addresses() []string {
 	all := make([]string, len(f.Instances))
 	for i := range f.Instances {
 		all[i] = f.Instances[i].Address

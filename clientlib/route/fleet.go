@@ -60,6 +60,7 @@ type FleetLoad struct {
 	Successes, Samples  float64 // decayed
 	Slowdown            float64 // median
 	SlowdownSamples     float64
+	Witnesses           uint32 // nodes that use it
 }
 
 // FleetWorkload scales one workload's retries, 0 to 1.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/pointsman/pointsman/clientlib/route"
 	"github.com/pointsman/pointsman/clientlib/route/breaker"
@@ -381,6 +382,51 @@ func TestWhatIsDecodedCompiles(t *testing.T) {
 			t.Errorf("%v: %v", sel, err)
 		}
 	}
+}
+
+// Whichever field of whichever resource is not there, at any depth: nothing panics, and a catalog that
+// cannot be used for that is refused by the name of what lacks it.
+func TestAnyFieldMayBeMissing(t *testing.T) {
+	missing := 0
+	for key := range sample() {
+		for n := 0; ; n++ {
+			c := sample()
+			if left := n; !lose(c[key].ProtoReflect(), &left) {
+				break
+			}
+			missing++
+			for _, cold := range []bool{false, true} {
+				got, _, err := Catalog(c.state(t), cold)
+				if err == nil {
+					_, err = route.Compile(nil, got, nil, route.Local{})
+				}
+				if err != nil && !strings.Contains(err.Error(), `"`) {
+					t.Errorf("%v without its field %d: %v", key, n, err)
+				}
+			}
+		}
+	}
+	if missing < 90 {
+		t.Errorf("only %d fields were left out", missing)
+	}
+}
+
+// lose clears the nth field that is set in m or below it; false: there are not so many.
+func lose(m protoreflect.Message, n *int) (found bool) {
+	m.Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		if *n--; *n < 0 {
+			m.Clear(f)
+			found = true
+		} else if f.Message() != nil && !f.IsList() {
+			found = lose(v.Message(), n)
+		} else if f.Message() != nil {
+			for i := 0; i < v.List().Len() && !found; i++ {
+				found = lose(v.List().Get(i).Message(), n)
+			}
+		}
+		return !found
+	})
+	return found
 }
 
 func TestAClosureHoldsWhatItsWorkloadsReach(t *testing.T) {

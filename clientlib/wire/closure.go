@@ -38,7 +38,7 @@ func Closure(s *State, sel Selector) map[Key]Entry {
 		return maps.Collect(s.All())
 	}
 	c := closure{from: s, taken: map[Key]Entry{}}
-	tenants := c.tenants()
+	tenants := Tenants(s)
 	for _, name := range sel.Workloads {
 		if len(tenants) == 0 || slices.ContainsFunc(tenants, func(t *pb.Tenant) bool { return entitled(t, name) }) {
 			c.workload(name)
@@ -116,24 +116,6 @@ func (c *closure) endpoint(name string) {
 	for _, q := range e.Quotas {
 		c.take(pb.Kind_KIND_QUOTA, q, nil)
 	}
-}
-
-// tenants are all that are declared, by the name of their resource. One that does not
-// decode is entitled to nothing.
-func (c *closure) tenants() []*pb.Tenant {
-	var all []*pb.Tenant
-	for k, e := range c.from.All() {
-		if k.Kind != pb.Kind_KIND_TENANT {
-			continue
-		}
-		t := &pb.Tenant{}
-		if proto.Unmarshal(e.Body, t) != nil {
-			t = &pb.Tenant{}
-		}
-		t.Name = k.Name
-		all = append(all, t)
-	}
-	return all
 }
 
 func (c *closure) overrides() {

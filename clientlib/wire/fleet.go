@@ -78,6 +78,7 @@ func fleetLoad(l *pb.FleetLoad) route.FleetLoad {
 		Locality: l.GetLocality(), InFlight: l.GetInFlight(),
 		PendingPromptTokens: l.GetPendingPromptTokens(), OutstandingTokens: l.GetOutstandingTokens(),
 		Successes: l.GetSuccesses(), Samples: l.GetSamples(), Slowdown: l.GetSlowdown(), SlowdownSamples: l.GetSlowdownSamples(),
+		Witnesses: l.GetWitnesses(),
 	}
 }
 
@@ -125,6 +126,7 @@ func EncodeFleetEndpoint(now int64, e *route.FleetEndpoint) (*pb.Resource, error
 			Locality: l.Locality, InFlight: l.InFlight,
 			PendingPromptTokens: l.PendingPromptTokens, OutstandingTokens: l.OutstandingTokens,
 			Successes: l.Successes, Samples: l.Samples, Slowdown: l.Slowdown, SlowdownSamples: l.SlowdownSamples,
+			Witnesses: l.Witnesses,
 		})
 	}
 	return Resource(pb.Kind_KIND_FLEET_ENDPOINT, e.Name, m)

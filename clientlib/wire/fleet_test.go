@@ -30,7 +30,7 @@ func sampleRow() *route.FleetEndpoint {
 		},
 		Loads: []route.FleetLoad{{
 			Locality: "eu", InFlight: 3, PendingPromptTokens: 4, OutstandingTokens: 5,
-			Successes: 6, Samples: 7, Slowdown: 1.1, SlowdownSamples: 8,
+			Successes: 6, Samples: 7, Slowdown: 1.1, SlowdownSamples: 8, Witnesses: 9,
 		}},
 	}
 }

@@ -36,10 +36,10 @@ func TestInstancesRoundTrip(t *testing.T) {
 
 func TestInstancesThatCannotBeAreRefused(t *testing.T) {
 	for want, m := range map[string]*pb.FleetInstances{
-		"is no address":   {Endpoint: "own", Instances: []*pb.FleetInstance{{Address: "10.0.0.1/evil:80"}}},
-		"other name":      {Endpoint: "other"},
-		"at most 1000":    {Endpoint: "own", Instances: make([]*pb.FleetInstance, 1001)},
-		`"" is no addres`: {Endpoint: "own", Instances: []*pb.FleetInstance{{}}},
+		"is no address":    {Endpoint: "own", Instances: []*pb.FleetInstance{{Address: "10.0.0.1/evil:80"}}},
+		"other name":       {Endpoint: "other"},
+		"at most 1000":     {Endpoint: "own", Instances: make([]*pb.FleetInstance, 1001)},
+		`"" is no address`: {Endpoint: "own", Instances: []*pb.FleetInstance{{}}},
 	} {
 		s := stateOf(pb.Track_TRACK_FLEET, &pb.Version{Term: 1}, resource(t, pb.Kind_KIND_FLEET_INSTANCES, "own", m))
 		if want == "other name" {

@@ -254,3 +254,31 @@ func TestVersionsCompare(t *testing.T) {
 		t.Error("a revision orders")
 	}
 }
+
+// What was given out never changes: whoever reads an old state reads what it was.
+func TestAStateThatWasGivenOutNeverChanges(t *testing.T) {
+	rows := map[Key]Entry{}
+	for k, e := range stateOf(catalogTrack, gen(1), quota(t, "a", 1), quota(t, "b", 1), quota(t, "c", 1)).All() {
+		e.At = 100
+		rows[k] = e
+	}
+	one := NewState(catalogTrack, gen(1), rows)
+	before := maps.Collect(one.All())
+	two := stateOf(catalogTrack, gen(2), quota(t, "a", 2), quota(t, "c", 1), quota(t, "d", 1))
+	u := step(one, two, []*pb.Resource{quota(t, "a", 2), quota(t, "d", 1)}, "b")
+	u.Ages = []*pb.Age{{Kind: pb.Kind_KIND_QUOTA, Name: "c", AgeUs: 5}}
+	for range 3 {
+		if _, err := one.Apply(300, u); err != nil {
+			t.Fatal(err)
+		}
+		one.Older(50)
+		one.Because(pb.EmptyReason_EMPTY_REASON_PERMISSION)
+		delete(rows, Key{pb.Kind_KIND_QUOTA, "a"}) // what it was made of is its maker's
+	}
+	if diff := cmp.Diff(before, maps.Collect(one.All())); diff != "" {
+		t.Error(diff)
+	}
+	if again := NewState(catalogTrack, gen(1), before); !slices.Equal(again.Digest(), one.Digest()) {
+		t.Error("its digest is no more that of what it holds")
+	}
+}

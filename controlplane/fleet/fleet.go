@@ -24,7 +24,7 @@ const (
 	second = 1_000_000
 	minute = 60 * second
 
-	learning     = 3 * second // of a new judge, for those who use an endpoint to report it
+	learning     = 3 * second // of a new judge, for those who use an endpoint to report it; see users.go
 	sweepEvery   = second
 	refreshEvery = 10 * second // so that rows that hold a class never look old, at 30 s
 )
@@ -87,8 +87,9 @@ type endpoint struct {
 	speed   speed
 	sites   []*site // by locality
 	words   []*word // by class, then everywhere, then locality
-	round   uint64  // of the latest word
-	at      int64   // when the row was true
+	legacy  legacy
+	round   uint64 // of the latest word
+	at      int64  // when the row was true
 	changed bool
 	dirty   *[]*endpoint // the fleet's
 }
@@ -115,8 +116,8 @@ func New(c Config) *Fleet {
 
 // Apply takes a catalog, which must not change afterwards. What was learned stays with
 // endpoints of the same name and identity; the others start clean. From the first one on
-// the judge learns for 3 s who uses what, before it opens anything: else the first witness
-// to report would be all there are.
+// the judge learns for 3 s who uses what: else the first witness to report would be all there
+// are. Before that it opens only what another judge knew the users of.
 func (f *Fleet) Apply(now int64, c *route.Catalog) {
 	if f.judges == 0 {
 		f.judges = now + learning

@@ -59,25 +59,6 @@ func TestNoWitnessIsMoreThanAThird(t *testing.T) {
 	}
 }
 
-func TestAReportCountsAtMostOnce(t *testing.T) {
-	steps := []struct {
-		incarnation, sequence uint64
-		fresh, latest         bool
-	}{
-		{3, 10, true, true}, {3, 10, false, false}, {3, 8, true, false}, {3, 8, false, false},
-		{3, 12, true, true}, {3, 11, true, false}, {3, 10, false, false}, {2, 99, false, false},
-		{3, 75, true, true}, {3, 12, false, false}, {3, 11, false, false}, {3, 13, true, false},
-		{3, 1 << 63, true, true}, {3, 75, false, false}, {3, 1<<63 - 63, true, false}, {3, 1<<63 - 64, false, false},
-		{4, 0, true, true}, {4, 0, false, false}, {4, 1, true, true},
-	}
-	l := &once{incarnation: 3}
-	for i, s := range steps {
-		if fresh, latest := l.counts(s.incarnation, s.sequence); fresh != s.fresh || latest != s.latest {
-			t.Fatalf("step %d, %d/%d: fresh %v, latest %v, want %v, %v", i, s.incarnation, s.sequence, fresh, latest, s.fresh, s.latest)
-		}
-	}
-}
-
 func TestWhatALeafSaysOfItsLoadIsBounded(t *testing.T) {
 	f := New(Config{})
 	f.Apply(1, &route.Catalog{Endpoints: []route.Endpoint{{Name: "a", Identity: 1}}})
@@ -89,14 +70,14 @@ func TestWhatALeafSaysOfItsLoadIsBounded(t *testing.T) {
 	for _, leaf := range []string{"l", "m"} {
 		f.Observe(1, route.Report{Leaf: leaf, Sequence: 1, At: 1, Rows: []route.Row{row, row}})
 	}
-	want := route.FleetLoad{InFlight: 4 * mostRows, PendingPromptTokens: 4 * mostTokens, OutstandingTokens: 4 * mostTokens}
+	want := route.FleetLoad{InFlight: 4 * mostRows, PendingPromptTokens: 4 * mostTokens, OutstandingTokens: 4 * mostTokens, Witnesses: 2}
 	if diff := gocmp.Diff(want, load()); diff != "" {
 		t.Error(diff)
 	}
 	for _, leaf := range []string{"l", "m"} {
 		f.Observe(1, route.Report{Leaf: leaf, Sequence: 2, At: 1})
 	}
-	if diff := gocmp.Diff(route.FleetLoad{}, load()); diff != "" {
+	if diff := gocmp.Diff(route.FleetLoad{Witnesses: 2}, load()); diff != "" {
 		t.Errorf("after it is over: %s", diff)
 	}
 	const leaves, rows = maxLeaves, 1 << 16 // of a MiB, which is what a hub takes

@@ -23,7 +23,7 @@ type finding struct {
 
 // judge opens what a site's standing votes or pooled samples explain.
 func (f *Fleet) judge(now int64, s *site) {
-	if s.quiet() || now < f.judges || f.resting(now, s) {
+	if s.quiet() || f.learns(now, s) || f.resting(now, s) {
 		return
 	}
 	voters := f.voters(now, s)
@@ -32,7 +32,7 @@ func (f *Fleet) judge(now int64, s *site) {
 		if len(voters) == 0 || s.endpoint.refuses(c, s.locality, true) {
 			continue
 		}
-		found, ok := s.byVotes(c, voters)
+		found, ok := s.byVotes(now, c, voters)
 		if !ok {
 			found, ok = s.bySamples(now, c, voters)
 		}
@@ -107,8 +107,8 @@ func (f *Fleet) sick(now int64, n *node, provider string) bool {
 
 // byVotes finds a quorum of standing trips. A vote on Any counts for a narrower class too,
 // but only beside one on that class.
-func (s *site) byVotes(c breaker.Class, voters []*witness) (finding, bool) {
-	need := quorum(len(voters))
+func (s *site) byVotes(now int64, c breaker.Class, voters []*witness) (finding, bool) {
+	all, need := s.users(now, voters)
 	var hard, soft, finish, own int
 	var who []string
 	for _, w := range voters {
@@ -136,7 +136,7 @@ func (s *site) byVotes(c breaker.Class, voters []*witness) (finding, bool) {
 	if 2*finish > hard+soft {
 		out.phase = breaker.Finish
 	}
-	out.evidence = fmt.Sprintf("%d of %d nodes opened it, %d needed: %s", hard+soft, len(voters), need, strings.Join(who, ", "))
+	out.evidence = fmt.Sprintf("%d of %d nodes opened it, %d needed: %s", hard+soft, all, need, strings.Join(who, ", "))
 	return out, true
 }
 
@@ -171,12 +171,12 @@ func (s *site) ballots(w *witness, c breaker.Class) (b tallied) {
 // bySamples finds a class whose pooled samples cross a limit while a quorum of witnesses
 // crosses it too. The narrowest class that explains it is found.
 func (s *site) bySamples(now int64, c breaker.Class, voters []*witness) (finding, bool) {
-	need := quorum(len(voters))
+	all, need := s.users(now, voters)
 	for t := range tracks {
 		if s.failing[c][t] == 0 {
 			continue
 		}
-		for v := range spans {
+		for v := range s.spans(now) {
 			v := sampling{s, now, t, v, voters}
 			p := v.pool(c)
 			if p.n < s.least(v.span, need) || !v.crosses(p.bad, p.n) || p.failing < need {
@@ -186,7 +186,7 @@ func (s *site) bySamples(now int64, c breaker.Class, voters []*witness) (finding
 			if t == finishes {
 				out.phase = breaker.Finish
 			}
-			out.evidence = fmt.Sprintf("%.0f of %.0f %s, %d of %d nodes so, %d needed", p.bad, p.n, t, p.failing, len(voters), need)
+			out.evidence = fmt.Sprintf("%.0f of %.0f %s, %d of %d nodes so, %d needed", p.bad, p.n, t, p.failing, all, need)
 			return out, true
 		}
 	}
@@ -218,7 +218,8 @@ type pooled struct {
 func (v sampling) pool(c breaker.Class) pooled {
 	p := pooled{weights: make([]float64, len(v.voters))}
 	samples := make([]int64, len(v.voters))
-	least := v.endpoint.spec.Breaker.MinSamples / int64(2*quorum(len(v.voters))) // a slip or two is no failing
+	_, need := v.users(v.now, v.voters)
+	least := v.endpoint.spec.Breaker.MinSamples / int64(2*need) // a slip or two is no failing
 	for i, w := range v.voters {
 		bad, n := v.counts(w, c)
 		if samples[i] = n; n >= least && v.crosses(float64(bad), float64(n)) {

@@ -22,14 +22,14 @@ const (
 type leaf struct {
 	name, locality string
 	node           *node
-	once
-	news   int64
-	gone   int64 // since when its stream has ended; 0: it has not
-	silent bool  // its votes, load and node's life are taken back
-	voted  []ballot
-	loads  []load
-	demand map[string]*[breaker.Classes]int64 // when it last wanted what, by workload
-	told   told
+	once           route.Once // its reports
+	news           int64
+	gone           int64 // since when its stream has ended; 0: it has not
+	silent         bool  // its votes, load and node's life are taken back
+	voted          []ballot
+	loads          []load
+	demand         map[string]*[breaker.Classes]int64 // when it last wanted what, by workload
+	told           told
 }
 
 // ballot is a vote where it was cast.
@@ -75,7 +75,7 @@ func (f *Fleet) leaf(r *route.Report) *leaf {
 	if len(f.leaves) >= maxLeaves {
 		return nil
 	}
-	l = &leaf{name: r.Leaf, once: once{incarnation: r.Incarnation}, silent: true, demand: map[string]*[breaker.Classes]int64{}}
+	l = &leaf{name: r.Leaf, silent: true, demand: map[string]*[breaker.Classes]int64{}}
 	f.leaves[r.Leaf] = l
 	f.roster = append(f.roster, r.Leaf)
 	return l

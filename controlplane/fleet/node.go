@@ -14,8 +14,8 @@ const (
 
 // agent is what reports of one node's agent say: nothing of it opens a breaker.
 type agent struct {
-	once
 	name    string
+	once    route.Once // its reports
 	news    int64
 	reaches map[string]Reached // by endpoint
 }
@@ -28,10 +28,10 @@ func (f *Fleet) ObserveNode(now int64, r route.NodeReport) {
 		if len(f.agents) >= mostSeen || r.Node == "" {
 			return
 		}
-		a = &agent{name: r.Node, once: once{incarnation: r.Incarnation}, reaches: map[string]Reached{}}
+		a = &agent{name: r.Node, reaches: map[string]Reached{}}
 		f.agents[r.Node] = a
 	}
-	if _, latest := a.counts(r.Incarnation, r.Sequence); !latest {
+	if _, latest := a.once.Take(r.Incarnation, r.Sequence); !latest {
 		return
 	}
 	r.At = min(r.At, now)

@@ -14,7 +14,7 @@ func (f *Fleet) Observe(now int64, r route.Report) {
 	if l == nil {
 		return
 	}
-	fresh, latest := l.counts(r.Incarnation, r.Sequence)
+	fresh, latest := l.once.Take(r.Incarnation, r.Sequence)
 	if !fresh {
 		return
 	}

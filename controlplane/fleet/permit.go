@@ -155,12 +155,31 @@ func (f *Fleet) probed(now int64, l *leaf, r *route.ProbeResult) {
 			continue
 		}
 		i := slices.IndexFunc(w.permits, func(p *permit) bool { return p.number == r.Permit && p.leaf == l.name })
+		if i < 0 && f.inherits(now, w, r.Permit) && w.take(&permit{number: r.Permit, leaf: l.name, by: now + useWithin + grace}, e.spec.Breaker.Probes) {
+			i = len(w.permits) - 1
+		}
 		if i < 0 || w.permits[i].judged {
 			continue
 		}
 		f.answer(now, e, w, w.permits[i], r.Outcome)
 		return
 	}
+}
+
+// inherits tells whether a permit may be an earlier leader's of the same round: such news counts
+// while there are none of one's own.
+func (f *Fleet) inherits(now int64, w *word, number uint64) bool {
+	return now < w.quietUntil && number>>termBits > 0 && number>>termBits < f.term
+}
+
+// take makes a permit the word's own: one for each leaf, since nobody here knows that it was
+// handed out, and no more than there may be.
+func (w *word) take(p *permit, most int64) bool {
+	if int64(len(w.permits)) >= most || slices.ContainsFunc(w.permits, func(o *permit) bool { return o.leaf == p.leaf }) {
+		return false
+	}
+	w.permits = append(w.permits, p)
+	return true
 }
 
 func (f *Fleet) answer(now int64, e *endpoint, w *word, p *permit, o route.ProbeOutcome) {

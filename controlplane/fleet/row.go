@@ -47,7 +47,7 @@ func (f *Fleet) Row(now int64, name string) (row route.FleetEndpoint, ok bool) {
 		// Slowdown stays unknown: reports say how long first tokens took, not after how much input.
 		row.Loads = append(row.Loads, route.FleetLoad{
 			Locality: s.locality, InFlight: s.load.inFlight, PendingPromptTokens: s.load.pending,
-			OutstandingTokens: s.load.outstanding, Successes: s.success * d, Samples: s.samples * d,
+			OutstandingTokens: s.load.outstanding, Successes: s.success * d, Samples: s.samples * d, Witnesses: s.witnessed(now),
 		})
 	}
 	return row, true

@@ -135,12 +135,14 @@ func (f *Fleet) open(now int64, s *site, found finding) {
 
 // using are the localities with witnesses.
 func (e *endpoint) using(now int64) (out []string) {
+	out = e.legacy.localities(now)
 	for _, s := range e.sites {
 		if slices.ContainsFunc(s.witnesses, func(w *witness) bool { return w.uses(now) && w.node.leaves > 0 }) {
 			out = append(out, s.locality)
 		}
 	}
-	return out
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // opened are the localities that hold a class, and whether all do so softly.
@@ -276,6 +278,9 @@ func (f *Fleet) adopt(now int64, row *route.FleetEndpoint) {
 			w.cleared = b.Round
 		}
 		e.round = max(e.round, b.Round)
+	}
+	if now-row.At < silence {
+		e.legacy.take(f.judges, row.Loads)
 	}
 	if row.Speed > 0 {
 		e.speed.now = min(max(row.Speed, slowest), fastest)

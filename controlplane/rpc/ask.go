@@ -9,22 +9,23 @@ import (
 )
 
 // asks are the requests that would be served under these overrides, by workload, of the workloads that an
-// endpoint is in: plain ones, and for all that the workload's endpoints offer beyond its contract one at
+// endpoint, or the one that an instance is of, is in: plain ones, and for all that the workload's endpoints offer beyond its contract one at
 // a time, for every kind of tenant. The plain ones come first.
 func (s *fleetService) asks(live Live, overrides []route.Override, endpoint string) (map[string][]string, error) {
 	served, err := s.catalog(live)
 	if err != nil {
 		return nil, err
 	}
-	served.Overrides = overrides
-	c, err := s.compiled(live, served)
+	under := *served
+	under.Overrides = overrides
+	c, err := s.compiled(live, &under)
 	if err != nil {
 		return nil, err
 	}
 	out := map[string][]string{}
 	for i := range c.catalog.Workloads {
 		w := &c.catalog.Workloads[i]
-		if slices.Contains(members(w), endpoint) {
+		if slices.Contains(members(w), route.Declared(endpoint)) {
 			out[w.Name] = c.served(w)
 		}
 	}

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -9,7 +10,6 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/pointsman/pointsman/clientlib/route"
-	"github.com/pointsman/pointsman/clientlib/wire"
 	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
 )
 
@@ -37,9 +37,10 @@ func quiet(b *pb.BreakerInfo) bool { return !isNotClosed(b.GetBreaker()) && b.Ge
 // breakers are all that the fleet has a word of, and those that operators force, by endpoint.
 func (s *fleetService) breakers(live Live) []*pb.BreakerInfo {
 	var out []*pb.BreakerInfo
+	served := s.names(live)
 	for k, entry := range live.Fleet.All() {
 		row := &pb.FleetEndpoint{}
-		if k.Kind != pb.Kind_KIND_FLEET_ENDPOINT || !served(live, k.Name) || proto.Unmarshal(entry.Body, row) != nil {
+		if k.Kind != pb.Kind_KIND_FLEET_ENDPOINT || !served[k.Name] || proto.Unmarshal(entry.Body, row) != nil {
 			continue
 		}
 		out = append(out, BreakersOf(&pb.EndpointInfo{
@@ -47,12 +48,6 @@ func (s *fleetService) breakers(live Live) []*pb.BreakerInfo {
 		})...)
 	}
 	return withForced(out, forcedIn(live))
-}
-
-// served says whether the catalog has an endpoint, or the one that an instance is of.
-func served(live Live, name string) bool {
-	_, ok := live.Catalog.Lookup(wire.Key{Kind: pb.Kind_KIND_ENDPOINT, Name: route.Declared(name)})
-	return ok
 }
 
 // BreakersOf are an endpoint's breakers, each with its line of the evidence. Their times count from when
@@ -97,7 +92,7 @@ func forcedIn(live Live) map[string]*pb.StoredOverride {
 func withForced(all []*pb.BreakerInfo, forced map[string]*pb.StoredOverride) []*pb.BreakerInfo {
 	said := map[string]bool{}
 	for _, b := range all {
-		if o := forced[route.Declared(b.GetEndpoint())]; o != nil {
+		if o := cmp.Or(forced[b.GetEndpoint()], forced[route.Declared(b.GetEndpoint())]); o != nil {
 			b.Forced, b.Evidence = o.GetOverride().GetBreaker(), joined(forcing(o), b.GetEvidence())
 			said[o.GetOverride().GetEndpoint()] = true
 		}

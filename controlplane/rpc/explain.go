@@ -89,18 +89,6 @@ func (s *fleetService) core(live Live) (*core, error) {
 	return s.compiled(live, c)
 }
 
-// catalog is what is served, as the core takes it.
-func (s *fleetService) catalog(live Live) (*route.Catalog, error) {
-	if live.Catalog == nil {
-		return nil, status.Errorf(codes.NotFound, "nothing is published in namespace %q", s.Namespace)
-	}
-	c, _, err := wire.Catalog(live.Catalog, true)
-	if err != nil {
-		return nil, fmt.Errorf("read the catalog: %w", err)
-	}
-	return c, nil
-}
-
 // compiled is a core over a catalog and what the fleet knows.
 func (s *fleetService) compiled(live Live, c *route.Catalog) (*core, error) {
 	var f *route.Fleet

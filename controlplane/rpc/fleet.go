@@ -3,14 +3,13 @@ package rpc
 import (
 	"context"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/pointsman/pointsman/clientlib/route"
-	"github.com/pointsman/pointsman/clientlib/wire"
 	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
 )
 
@@ -18,6 +17,7 @@ type fleetService struct {
 	pb.UnimplementedFleetServiceServer
 	Config
 	streams streams
+	read    atomic.Pointer[reading]
 }
 
 // live is what is served, if this replica serves the namespace.
@@ -63,66 +63,14 @@ func (s *fleetService) ListClients(ctx context.Context, r *pb.ListClientsRequest
 func (s *fleetService) clients(live Live) []*pb.ClientInfo {
 	var out []*pb.ClientInfo
 	for _, l := range s.Leaves() {
-		out = append(out, &pb.ClientInfo{State: l, Behind: behind(l.GetVersion(), live.Head)})
+		out = append(out, &pb.ClientInfo{State: l, Behind: Behind(l.GetVersion(), live.Head)})
 	}
 	return out
 }
 
-// behind says whether a leaf does not run head.
-func behind(v *pb.Version, head *pb.Head) bool {
+// Behind says whether a leaf does not run head.
+func Behind(v *pb.Version, head *pb.Head) bool {
 	return v.GetStoreId() != head.GetStoreId() || v.GetEpoch() != head.GetEpoch() || v.GetGeneration() != head.GetGeneration()
-}
-
-// endpoints are in order of name, each before its instances. A body that does not decode is shown by its name.
-func (s *fleetService) endpoints(live Live) []*pb.EndpointInfo {
-	overrides := map[string][]*pb.Override{}
-	for _, o := range standing(live.Overrides) {
-		overrides[o.GetEndpoint()] = append(overrides[o.GetEndpoint()], o)
-	}
-	var out []*pb.EndpointInfo
-	for k, entry := range live.Catalog.All() {
-		if k.Kind != pb.Kind_KIND_ENDPOINT {
-			continue
-		}
-		e := &pb.Endpoint{}
-		_ = proto.Unmarshal(entry.Body, e) // what cannot be read stays empty
-		info := &pb.EndpointInfo{
-			Name: k.Name, Identity: e.GetIdentity(), Provider: e.GetProvider(), Model: e.GetModel(), Region: e.GetRegion(), Overrides: overrides[k.Name],
-		}
-		out = append(out, info)
-		for _, i := range instances(live, k.Name) {
-			one := proto.CloneOf(info)
-			one.Name, one.Identity = route.InstanceName(k.Name, i.GetAddress()), i.GetIdentity()
-			out = append(out, one)
-		}
-	}
-	for _, info := range out {
-		s.learned(live, info)
-	}
-	return out
-}
-
-// instances are the addresses that the leader found of an endpoint.
-func instances(live Live, endpoint string) []*pb.FleetInstance {
-	row, ok := live.Fleet.Lookup(wire.Key{Kind: pb.Kind_KIND_FLEET_INSTANCES, Name: endpoint})
-	all := &pb.FleetInstances{}
-	if !ok || proto.Unmarshal(row.Body, all) != nil {
-		return nil
-	}
-	return all.GetInstances()
-}
-
-// learned adds what the fleet knows.
-func (s *fleetService) learned(live Live, info *pb.EndpointInfo) {
-	reach := live.Reaches[info.GetName()]
-	info.Evidence, info.Witnesses = live.Evidence[info.GetName()], live.Witnesses[info.GetName()]
-	info.Reached, info.Unreached, info.UnreachedReason = reach.Reached, reach.Unreached, reach.Reason
-	row, ok := live.Fleet.Lookup(wire.Key{Kind: pb.Kind_KIND_FLEET_ENDPOINT, Name: info.GetName()})
-	known := &pb.FleetEndpoint{}
-	if !ok || proto.Unmarshal(row.Body, known) != nil || known.GetIdentity() != info.GetIdentity() {
-		return
-	}
-	info.Fleet, info.FleetAgeUs, info.Speed = known, max(0, s.Now()-row.At), known.GetSpeed()
 }
 
 func notClosed(f *pb.FleetEndpoint) bool { return slices.ContainsFunc(f.GetBreakers(), isNotClosed) }

@@ -216,8 +216,28 @@ func TestWhatEtcdRefusesIsToldApart(t *testing.T) {
 	}
 }
 
+// instanced gives an endpoint of sources its instances.
+func instanced(src *pb.Sources, endpoint, instances string) *pb.Sources {
+	head := fmt.Sprintf("endpoint %q {\n", endpoint)
+	src.Files[0].Content = bytes.Replace(src.Files[0].Content, []byte(head), []byte(head+"  instances = "+instances+"\n"), 1)
+	return src
+}
+
 // instancesOf is a fleet state with instances of an endpoint, of which the first is half-open and half as fast.
-func instancesOf(t *testing.T, endpoint string, addresses ...string) *wire.State {
+func instancesOf(t *testing.T, catalog *wire.State, endpoint string, addresses ...string) *wire.State {
+	c, _, err := wire.Catalog(catalog, true)
+	if err != nil {
+		t.Error(err)
+		return nil
+	}
+	identity := func(address string) uint64 {
+		for i := range c.Endpoints {
+			if c.Endpoints[i].Name == endpoint {
+				return c.Endpoints[i].At(address).Identity
+			}
+		}
+		return 0
+	}
 	rows, all := map[wire.Key]wire.Entry{}, &pb.FleetInstances{Endpoint: endpoint}
 	add := func(r *pb.Resource, err error) {
 		if err != nil {
@@ -226,13 +246,13 @@ func instancesOf(t *testing.T, endpoint string, addresses ...string) *wire.State
 		}
 		rows[wire.Key{Kind: r.GetKind(), Name: r.GetName()}] = wire.Entry{Body: r.GetBody(), Hash: wire.HashOf(r.GetBody()), At: now}
 	}
-	for i, a := range addresses {
-		all.Instances = append(all.Instances, &pb.FleetInstance{Address: a, Identity: uint64(i + 1)})
+	for _, a := range addresses {
+		all.Instances = append(all.Instances, &pb.FleetInstance{Address: a, Identity: identity(a)})
 	}
 	body, err := proto.Marshal(all)
 	add(&pb.Resource{Kind: pb.Kind_KIND_FLEET_INSTANCES, Name: endpoint, Body: body}, err)
 	add(wire.EncodeFleetEndpoint(now, &route.FleetEndpoint{
-		Name: route.InstanceName(endpoint, addresses[0]), Identity: 1, At: now, Speed: 0.5,
+		Name: route.InstanceName(endpoint, addresses[0]), Identity: identity(addresses[0]), At: now, Speed: 0.5,
 		Breakers: []route.FleetBreaker{{State: route.FleetHalfOpen, Round: 2}},
 	}))
 	return wire.NewState(pb.Track_TRACK_FLEET, &pb.Version{Epoch: 1, Term: 7, Sequence: 1}, rows)
@@ -240,9 +260,9 @@ func instancesOf(t *testing.T, endpoint string, addresses ...string) *wire.State
 
 func TestAnEndpointStandsBeforeItsInstancesWhichHaveBreakersOfTheirOwn(t *testing.T) {
 	w := newWorld(t)
-	w.publish(t, 0, sources("1.00", "chat"))
+	w.publish(t, 0, instanced(instanced(sources("1.00", "chat"), "chat-a", `dns("vllm.example:80")`), "chat-b", `["10.0.0.9:80", "10.0.0.8:80"]`))
 	w.with = func(l *Live) {
-		l.Fleet = instancesOf(t, "chat-a", "10.0.0.1:80", "10.0.0.2:80")
+		l.Fleet = instancesOf(t, l.Catalog, "chat-a", "10.0.0.1:80", "10.0.0.2:80")
 		l.Reaches = map[string]Reach{route.InstanceName("chat-a", "10.0.0.1:80"): {Reached: 1, Unreached: 2, Reason: "refused"}}
 	}
 	r, err := w.fleet.ListEndpoints(t.Context(), &pb.ListEndpointsRequest{})
@@ -254,7 +274,8 @@ func TestAnEndpointStandsBeforeItsInstancesWhichHaveBreakersOfTheirOwn(t *testin
 		got = append(got, fmt.Sprintf("%s %s speed %v, %d of %d", e.GetName(), e.GetModel(), e.GetSpeed(), e.GetReached(), e.GetReached()+e.GetUnreached()))
 	}
 	if diff := cmp.Diff([]string{
-		"chat-a m speed 0, 0 of 0", "chat-a@10.0.0.1:80 m speed 0.5, 1 of 3", "chat-a@10.0.0.2:80 m speed 0, 0 of 0", "chat-b m speed 0, 0 of 0",
+		"chat-a m speed 0, 0 of 0", "chat-a@10.0.0.1:80 m speed 0.5, 1 of 3", "chat-a@10.0.0.2:80 m speed 0, 0 of 0",
+		"chat-b m speed 0, 0 of 0", "chat-b@10.0.0.8:80 m speed 0, 0 of 0", "chat-b@10.0.0.9:80 m speed 0, 0 of 0",
 	}, got); diff != "" {
 		t.Error(diff)
 	}

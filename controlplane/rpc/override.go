@@ -7,7 +7,6 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/pointsman/pointsman/clientlib/wire"
 	"github.com/pointsman/pointsman/controlplane/store"
 	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
 )
@@ -74,8 +73,8 @@ func (s *fleetService) set(ctx context.Context, r overriding, o *pb.Override) (*
 	if err != nil {
 		return nil, err
 	}
-	if _, ok := live.Catalog.Lookup(wire.Key{Kind: pb.Kind_KIND_ENDPOINT, Name: o.GetEndpoint()}); !ok {
-		return nil, status.Errorf(codes.NotFound, "the catalog that is served has no endpoint %q", o.GetEndpoint())
+	if !s.names(live)[o.GetEndpoint()] {
+		return nil, status.Errorf(codes.NotFound, "the catalog that is served has no endpoint %q: `pointsman endpoint list` says what there is", o.GetEndpoint())
 	}
 	o.Actor = actor(ctx, o.GetActor())
 	return s.Store.SetOverride(ctx, s.Namespace, o, func(stored []*pb.StoredOverride) error {

@@ -1,8 +1,6 @@
 package rpc
 
 import (
-	"context"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -74,6 +72,43 @@ func TestABreakerForcedOpenOrNoWeightStrandsAsADrainDoes(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+func TestAnInstanceIsOverriddenByItsNameAndOnlyOneThatIsThere(t *testing.T) {
+	w := newWorld(t)
+	w.publish(t, 0, instanced(instanced(sources("1.00", "chat"), "chat-a", `dns("vllm.example:80")`), "chat-b", `["10.0.0.9:80"]`))
+	w.with = func(l *Live) { l.Fleet = instancesOf(t, l.Catalog, "chat-a", "10.0.0.1:80", "10.0.0.2:80") }
+	for _, name := range []string{"chat-a@10.0.0.3:80", "chat-b@10.0.0.1:80", "chat-b@", "chat-c@10.0.0.1:80"} {
+		_, err := w.drain(t, name)
+		wantCode(t, err, codes.NotFound, name)
+	}
+	for _, name := range []string{"chat-b@10.0.0.9:80", "chat-a@10.0.0.1:80"} {
+		if _, err := w.drain(t, name); err != nil {
+			t.Fatal(name, err)
+		}
+	}
+	_, err := w.drain(t, "chat-a@10.0.0.2:80")
+	wantCode(t, err, codes.FailedPrecondition, "nothing is left for chat")
+	r, err := w.fleet.ListEndpoints(t.Context(), &pb.ListEndpointsRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var drained []string
+	for _, e := range r.GetEndpoints() {
+		if len(e.GetOverrides()) > 0 {
+			drained = append(drained, e.GetName())
+		}
+	}
+	if diff := cmp.Diff([]string{"chat-a@10.0.0.1:80", "chat-b@10.0.0.9:80"}, drained); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := w.fleet.SetOverride(t.Context(), forced("chat-a@10.0.0.1:80", false)); err != nil {
+		t.Fatal(err)
+	}
+	b, err := w.fleet.ListBreakers(t.Context(), &pb.ListBreakersRequest{})
+	if err != nil || len(b.GetBreakers()) != 1 || b.GetBreakers()[0].GetForced() == nil {
+		t.Error(b, err)
 	}
 }
 
@@ -151,28 +186,5 @@ func TestAnOverrideThatMeansNothingIsRefused(t *testing.T) {
 	}
 	if got := w.words(t); got != nil {
 		t.Error(got)
-	}
-}
-
-func TestANameThatACallerGivesItselfCannotPassForAnIdentity(t *testing.T) {
-	if got := actor(context.Background(), "ann) uid/0 (\n\x1b[31mroot"); got != "ann uid/0 [31mroot" {
-		t.Errorf("%q", got)
-	}
-	if got := actor(context.Background(), strings.Repeat("é", 64)); len(got) > maxClaimed || strings.ContainsRune(got, '\uFFFD') {
-		t.Errorf("%q", got)
-	}
-}
-
-func TestAClaimedNameStandsOnlyBesideAnIdentityThatPeopleShare(t *testing.T) {
-	for _, c := range []struct{ who, claimed, want string }{
-		{"uid/0", "ann", "uid/0 (ann)"},
-		{"uid/0", "", "uid/0"},
-		{"token/ci", "ann", "token/ci"},
-		{"spiffe://example.org/ann", "bob", "spiffe://example.org/ann"},
-		{"", "ann", "ann"},
-	} {
-		if got := beside(c.who, c.claimed); got != c.want {
-			t.Errorf("%q, want %q", got, c.want)
-		}
 	}
 }

@@ -32,8 +32,7 @@ type Config struct {
 	Leader func() (grpc.ClientConnInterface, bool)
 	// Changed is closed at the next change of Live, as of the moment it is called; nil: ask again and again.
 	Changed func() <-chan struct{}
-	Nodes   func() []*pb.NodeReport // what agents saw, the newest of each
-	Access  *access.Guard           // who was revoked, for what lists identities; nil: nobody
+	Access  *access.Guard // who may do what, for what makes tokens and says who asks; nil: nobody looks
 	// Stopping is closed when the replica stops: streams end, so that nobody waits for them; nil: they do not.
 	Stopping <-chan struct{}
 }
@@ -66,7 +65,7 @@ type Judged struct {
 // Reach is how many nodes' probes found an endpoint.
 type Reach struct {
 	Reached, Unreached uint32
-	Reason             string // why the last of those that did not
+	Reason             string // of the last of those that did not, and why: "node: reason"
 }
 
 // Register adds the three services to a server.
