@@ -46,12 +46,10 @@ func (o *own) checkAddresses(f *cert.Files) error {
 
 // loopback says whether an address is on this host alone.
 func loopback(address string) (bool, error) {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
+	if _, _, err := net.SplitHostPort(address); err != nil {
 		return false, err
 	}
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback(), nil
+	return cert.Here(address), nil
 }
 
 // servers are those of the pages.
@@ -79,8 +77,7 @@ func (o *own) listen(p *pages, f *cert.Files, log hclog.Logger) (*servers, error
 	return s, nil
 }
 
-// pages serves metrics to anybody on this host, and beyond it to who has a certificate, if there
-// is a CA to believe.
+// pages serves metrics to anybody on this host, and beyond it to who has a certificate.
 func (s *servers) pages(address string, p *pages, f *cert.Files) error {
 	local, err := loopback(address)
 	if address == "" || err == nil && local {
@@ -93,14 +90,10 @@ func (s *servers) pages(address string, p *pages, f *cert.Files) error {
 	return s.serve(address, server)
 }
 
-// encrypted shows the metrics to who has a certificate, if there is a CA to believe.
+// encrypted shows the metrics to who has a certificate that the CA signed; without a CA nobody has.
 func (p *pages) encrypted(f cert.Files) (*http.Server, error) {
-	guard := anybody
-	if f.CA != "" {
-		guard = known
-	}
 	config, err := encrypted(f)
-	return &http.Server{Handler: p.handler(guard), TLSConfig: config}, err
+	return &http.Server{Handler: p.handler(known), TLSConfig: config}, err
 }
 
 func (s *servers) serve(address string, server *http.Server) error {

@@ -3,8 +3,10 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"flag"
+	"fmt"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -34,7 +36,10 @@ func program(c *controlplane.Config) daemon.Program {
 	var etcd cert.Files
 	return daemon.Program{
 		Name: "pointsman-controlplane", About: about, Metrics: defaultMetrics, TLS: &c.TLS,
-		Check: func() error { return errors.Join(c.Check(), checkEtcd(etcd)) },
+		Check: func() error {
+			_, err := etcdTLS(etcd)
+			return errors.Join(c.Check(), err)
+		},
 		Flags: func(f *flag.FlagSet) {
 			f.StringVar(&c.Listen, "listen", defaultListen, "`address` for gRPC; beyond loopback by TLS; empty: none")
 			f.StringVar(&c.Socket, "socket", "", "unix socket for gRPC, for this user alone, `path`; empty: none")
@@ -62,4 +67,17 @@ func program(c *controlplane.Config) daemon.Program {
 			return &daemon.Running{Run: s.Run, Ready: s.Ready, Metrics: metrics.Collector(s.Figures)}, nil
 		},
 	}
+}
+
+// etcdTLS is how etcd is reached: nil without files.
+func etcdTLS(f cert.Files) (*tls.Config, error) {
+	if f.None() {
+		return nil, nil
+	}
+	c, err := f.ClientTLS()
+	if err != nil {
+		return nil, fmt.Errorf("etcd (-etcd-ca, -etcd-cert, -etcd-key): %w", err)
+	}
+	c.MinVersion = tls.VersionTLS12 // it is not ours to say what etcd speaks
+	return c, nil
 }

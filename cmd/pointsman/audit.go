@@ -1,12 +1,14 @@
 package main
 
 import (
+	"context"
 	"encoding/hex"
 	"fmt"
 	"io"
 	"time"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
@@ -37,7 +39,10 @@ With -json each line is a ListAuditResponse: the record, and its hash as the log
 				request.Since = timestamppb.New(time.Now().Add(-since))
 			}
 			l := liner{env: e, heading: auditHeading}
-			err := stream(cmd.Context(), e, services.ListAudit, request, streaming[pb.ListAuditResponse]{
+			err := stream(cmd.Context(), e, streaming[pb.ListAuditResponse]{
+				open: func(ctx context.Context, s services) (grpc.ServerStreamingClient[pb.ListAuditResponse], error) {
+					return s.ListAudit(ctx, request)
+				},
 				each: func(m *pb.ListAuditResponse) error { return l.print(m, auditLine(m.GetRecord())) },
 			})
 			if err == nil && l.printed == 0 && !e.json {
@@ -52,7 +57,7 @@ With -json each line is a ListAuditResponse: the record, and its hash as the log
 }
 
 var (
-	auditWidths  = []int{7, 20, 20, 10, 20, 10, 8}
+	auditWidths  = []int{7, 20, 20, 14, 20, 10, 8}
 	auditHeading = columns(auditWidths, "NUMBER", "TIME", "ACTOR", "ACT", "ON", "GENERATION", "REVISION", "WHY")
 )
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/grpc"
 
 	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
 )
@@ -49,7 +50,10 @@ func watchLine(m *pb.WatchBreakersResponse) string {
 
 func (e *env) watchOnce(ctx context.Context, take streaming[pb.WatchBreakersResponse]) (reached bool, err error) {
 	take.follow = true
-	return streamOnce(ctx, e, services.WatchBreakers, &pb.WatchBreakersRequest{Namespace: e.namespace}, take)
+	take.open = func(ctx context.Context, s services) (grpc.ServerStreamingClient[pb.WatchBreakersResponse], error) {
+		return s.WatchBreakers(ctx, &pb.WatchBreakersRequest{Namespace: e.namespace})
+	}
+	return streamOnce(ctx, e, take)
 }
 
 // board is the live table: what is not closed now, and the last changes.

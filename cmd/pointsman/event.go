@@ -1,11 +1,13 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/pointsman/pointsman/clientlib/route"
@@ -86,24 +88,26 @@ func (e *env) fleetEvents(cmd *cobra.Command, c *choice, kinds []string) error {
 		Namespace: e.namespace, Since: timestamppb.New(time.Now().Add(-c.since)), Kinds: kinds, Endpoint: c.query.Endpoint, Follow: c.query.Follow,
 	}
 	l, last := liner{env: e, heading: fleetEventHeading}, uint64(0)
-	take := streaming[pb.ListEventsResponse]{follow: q.Follow, each: func(m *pb.ListEventsResponse) error {
+	take := streaming[pb.ListEventsResponse]{follow: q.Follow}
+	take.open = func(ctx context.Context, s services) (grpc.ServerStreamingClient[pb.ListEventsResponse], error) {
+		return s.ListEvents(ctx, q)
+	}
+	take.each = func(m *pb.ListEventsResponse) error {
 		ev := m.GetEvent()
 		if ev.GetNumber() != 0 && ev.GetNumber() <= last { // told before the control plane went away
 			return nil
 		}
 		q.Since, last = ev.GetTime(), ev.GetNumber()
 		return l.print(ev, fleetEventLine(ev))
-	}}
-	if !q.Follow {
-		err := stream(cmd.Context(), e, services.ListEvents, q, take)
-		if err == nil && l.printed == 0 && !e.json {
-			fmt.Fprintf(e.stdout, "no such event in the last %s\n", span(c.since.Microseconds()))
-		}
-		return err
 	}
-	return e.again(cmd.Context(), e.away, func() (bool, error) {
-		return streamOnce(cmd.Context(), e, services.ListEvents, q, take)
-	})
+	if q.Follow {
+		return e.again(cmd.Context(), e.away, func() (bool, error) { return streamOnce(cmd.Context(), e, take) })
+	}
+	err := stream(cmd.Context(), e, take)
+	if err == nil && l.printed == 0 && !e.json {
+		fmt.Fprintf(e.stdout, "no such event in the last %s\n", span(c.since.Microseconds()))
+	}
+	return err
 }
 
 var (

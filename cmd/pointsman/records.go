@@ -158,22 +158,9 @@ func (c *choice) asked(cmd *cobra.Command, kind pb.RecordKind) (*pb.ListRecordsR
 
 // lines shows records one a line: as JSON to programs, below a heading to people.
 func (e *env) lines(ctx context.Context, q *pb.ListRecordsRequest, heading string, line func(*pb.Record) string) error {
-	n := 0
-	err := e.records(ctx, q, func(r *pb.Record) error {
-		if e.json {
-			data, err := protoJSON(r)
-			if err != nil {
-				return err
-			}
-			return e.printLine(data)
-		}
-		if n++; n == 1 {
-			fmt.Fprintln(e.stdout, heading)
-		}
-		_, err := fmt.Fprintln(e.stdout, line(r))
-		return err
-	})
-	if err == nil && n == 0 && !e.json && !q.Follow {
+	l := liner{env: e, heading: heading}
+	err := e.records(ctx, q, func(r *pb.Record) error { return l.print(r, line(r)) })
+	if err == nil && l.printed == 0 && !e.json && !q.Follow {
 		fmt.Fprintln(e.stdout, "no such record is kept")
 	}
 	return err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -39,7 +40,7 @@ func call[Q, A any](
 ) (A, error) {
 	ctx, cancel := context.WithTimeout(metadata.AppendToOutgoingContext(ctx, rpc.UserKey, e.user()), e.timeout)
 	defer cancel()
-	conn, err := e.dial()
+	conn, err := e.dial(ctx)
 	if err != nil {
 		var none A
 		return none, err
@@ -54,9 +55,30 @@ func call[Q, A any](
 	return answer, nil
 }
 
-func (e *env) dial() (*grpc.ClientConn, error) {
+func (e *env) dial(ctx context.Context) (*grpc.ClientConn, error) {
 	target := e.address()
-	return e.connect(target, "a control plane", e.token(target))
+	return e.dialAs(ctx, target, e.tokens(target))
+}
+
+// dialAs reaches a control plane with the first of these files whose token it knows; with the last, if none.
+func (e *env) dialAs(ctx context.Context, target string, tokenFiles []string) (*grpc.ClientConn, error) {
+	for len(tokenFiles) > 1 {
+		conn, err := e.connect(target, "a control plane", tokenFiles[0])
+		if err != nil || e.known(ctx, conn) {
+			return conn, err
+		}
+		conn.Close()
+		tokenFiles = tokenFiles[1:]
+	}
+	return e.connect(target, "a control plane", strings.Join(tokenFiles, ""))
+}
+
+// known tells whether the control plane knows who asks, or cannot say.
+func (e *env) known(ctx context.Context, conn *grpc.ClientConn) bool {
+	ctx, cancel := context.WithTimeout(ctx, e.timeout)
+	defer cancel()
+	_, err := servicesOf(conn).WhoAmI(ctx, &pb.WhoAmIRequest{})
+	return status.Code(err) != codes.Unauthenticated
 }
 
 // connect reaches who is said to be at an address, with the token of a file, if there is one.
@@ -95,18 +117,19 @@ func isAddress(target string) bool {
 	return strings.HasPrefix(target, "unix:") || err == nil && port != ""
 }
 
-// token is the file whose token is shown: the one that is named; over loopback else the first that a control
-// plane of this host left for its user.
-func (e *env) token(target string) string {
-	if e.tokenFile != "" || strings.HasPrefix(target, "unix:") || !cert.Here(target) {
-		return e.tokenFile
+// tokens are the files whose tokens are shown, one after the other: the one that is named; over loopback else
+// all that control planes of this host left for their user: some of those may be gone.
+func (e *env) tokens(target string) []string {
+	switch {
+	case e.tokenFile != "":
+		return []string{e.tokenFile}
+	case strings.HasPrefix(target, "unix:") || !cert.Here(target):
+		return nil
 	}
-	for _, path := range e.localTokens() {
-		if _, err := cert.ReadToken(path); err == nil {
-			return path
-		}
-	}
-	return ""
+	return slices.DeleteFunc(e.localTokens(), func(path string) bool {
+		_, err := cert.ReadToken(path)
+		return err != nil
+	})
 }
 
 // localTokens are where control planes of this host leave their tokens, as they are set up by default.
@@ -130,6 +153,9 @@ func (e *env) remote(err error, reached bool) error {
 		f.code, f.next = precondition(detail[*errdetails.ErrorInfo](s).GetReason())
 	case codes.Unauthenticated, codes.PermissionDenied:
 		f.next = "give a token that may do this: -token-file or POINTSMAN_TOKEN_FILE; `pointsman role whoami` says who you are"
+		if shown := e.tokens(e.address()); s.Code() == codes.Unauthenticated && e.tokenFile == "" && len(shown) > 0 {
+			f.next = "it was shown what control planes of this host left in " + strings.Join(shown, ", ") + ": " + f.next
+		}
 	case codes.ResourceExhausted:
 		if retry := detail[*errdetails.RetryInfo](s); retry != nil {
 			f.next = "try again in " + retry.GetRetryDelay().AsDuration().String()

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/pointsman/pointsman/clientlib/cert"
@@ -221,12 +224,69 @@ func TestTheHostsTokenIsFoundOverLoopbackAndStaysThere(t *testing.T) {
 	for target, want := range map[string]bool{
 		"127.0.0.1:7400": true, "localhost:7400": true, "unix:///run/s": false, "10.0.0.1:7400": false, "control.example:7400": false,
 	} {
-		if got := e.token(target); (got != "") != want {
+		if got := e.tokens(target); (len(got) > 0) != want {
 			t.Errorf("%s: %q", target, got)
 		}
 	}
 	e.tokenFile = "mine"
-	if got := e.token("127.0.0.1:7400"); got != "mine" {
+	if got := e.tokens("127.0.0.1:7400"); !slices.Equal(got, []string{"mine"}) {
 		t.Errorf("the one that is named: %q", got)
+	}
+}
+
+// guarded is a world on loopback that knows one token.
+func guarded(t *testing.T, token string) string {
+	t.Helper()
+	w := newWorld()
+	w.before = func(ctx context.Context, _ string) error {
+		if got := tokenOf(ctx); !slices.Equal(got, []string{"Bearer " + token}) {
+			return status.Error(codes.Unauthenticated, "the token is none of namespace \"default\"")
+		}
+		return nil
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	serveAt(t, w, listener)
+	return listener.Addr().String()
+}
+
+func TestOfTheTokensThatWereLeftTheOneThatIsKnownIsShown(t *testing.T) {
+	addr, dir := guarded(t, "right"), t.TempDir()
+	file := func(token string) string {
+		path := filepath.Join(dir, token)
+		if err := os.WriteFile(path, []byte(token+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	old, right, older := file("old"), file("right"), file("older")
+	for _, c := range []struct {
+		files []string
+		want  codes.Code
+	}{
+		{[]string{right}, codes.OK}, {[]string{old, right}, codes.OK}, {[]string{right, old}, codes.OK}, {[]string{old, older, right}, codes.OK},
+		{[]string{old, older}, codes.Unauthenticated}, {[]string{old}, codes.Unauthenticated}, {nil, codes.Unauthenticated},
+	} {
+		conn, err := (&env{timeout: time.Minute}).dialAs(t.Context(), addr, c.files)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := servicesOf(conn).Status(t.Context(), &pb.StatusRequest{}); status.Code(err) != c.want {
+			t.Errorf("%q: %v", c.files, err)
+		}
+		conn.Close()
+	}
+}
+
+func TestATokenThatWasLeftAndIsNotKnownIsNamed(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	if _, err := cert.OwnToken(dev.TokenFile()); err != nil {
+		t.Fatal(err)
+	}
+	code, _, stderr := pointsman(nil, "status", "-addr", guarded(t, "another"))
+	if code != 1 || !strings.Contains(stderr, "is none of namespace") || !strings.Contains(stderr, dev.TokenFile()+": give a token that may do this: -token-file") {
+		t.Errorf("exit %d: %s", code, stderr)
 	}
 }

@@ -39,10 +39,7 @@ may speak for the node that its certificate or token is named after, or for -nod
 		RunE: func(cmd *cobra.Command, args []string) error {
 			request.Identity, request.Role = args[0], args[1]
 			answer, err := call(cmd.Context(), e, services.GrantRole, &request)
-			if err != nil {
-				return err
-			}
-			return e.print(answer, func(w io.Writer) { fmt.Fprintf(w, "%s has role %s\n", request.Identity, request.Role) })
+			return e.done(request.Identity+" has role "+request.Role, answer, err)
 		},
 	}
 	cmd.Flags().StringVar(&request.Node, "node", "", "the only node that it may speak for")
@@ -58,10 +55,7 @@ func newRoleTake(e *env) *cobra.Command {
 		Args:    takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			answer, err := call(cmd.Context(), e, services.GrantRole, &pb.GrantRoleRequest{Identity: args[0]})
-			if err != nil {
-				return err
-			}
-			return e.print(answer, func(w io.Writer) { fmt.Fprintf(w, "%s has no role of its own\n", args[0]) })
+			return e.done(args[0]+" has no role of its own", answer, err)
 		},
 	}
 }
@@ -135,29 +129,28 @@ func printRevocations(w io.Writer, revoked []*pb.Revocation) {
 }
 
 func newRoleRevoke(e *env) *cobra.Command {
-	return newRevoke(e, "revoke IDENTITY -reason WHY", "Revoke an identity, whatever role it has", `Ends what an identity may do: at once for new calls, within 30 s on streams that are open. What agents attest it for
-is ended too.`, `  pointsman role revoke spiffe://example.org/ns/ml/sa/chat -reason "key was copied"`)
+	return e.revokes(&cobra.Command{
+		Use:   "revoke IDENTITY -reason WHY",
+		Short: "Revoke an identity, whatever role it has",
+		Long: `Ends what an identity may do: at once for new calls, within 30 s on streams that are open. What agents attest it for
+is ended too.`,
+		Example: `  pointsman role revoke spiffe://example.org/ns/ml/sa/chat -reason "key was copied"`,
+	})
 }
 
-// newRevoke is for identities and tokens: what is revoked is named the same way.
-func newRevoke(e *env, use, short, long, example string) *cobra.Command {
+// revokes makes a command revoke what it is given: identities and tokens are named the same way.
+func (e *env) revokes(cmd *cobra.Command) *cobra.Command {
 	var request pb.RevokeRequest
-	cmd := &cobra.Command{
-		Use: use, Short: short, Long: long, Example: example,
-		Args: takes(1, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if request.Reason == "" {
-				return usagef(cmd, "a revocation needs -reason: others will want to know")
-			}
-			request.Subject = args[0]
-			answer, err := call(cmd.Context(), e, services.Revoke, &request)
-			if err != nil {
-				return err
-			}
-			return e.print(answer, func(w io.Writer) { fmt.Fprintf(w, "%s is revoked\n", request.Subject) })
-		},
+	cmd.Args = takes(1, 1)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := e.why(cmd, &request.Reason); err != nil {
+			return err
+		}
+		request.Subject = args[0]
+		answer, err := call(cmd.Context(), e, services.Revoke, &request)
+		return e.done(request.Subject+" is revoked", answer, err)
 	}
-	cmd.Flags().StringVar(&request.Reason, "reason", "", "why")
+	cmd.Flags().StringVar(&request.Reason, "reason", "", "why; asked for on a terminal")
 	return cmd
 }
 
@@ -169,10 +162,7 @@ func newRoleUnrevoke(e *env) *cobra.Command {
 		Args:    takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			answer, err := call(cmd.Context(), e, services.Unrevoke, &pb.UnrevokeRequest{Subject: args[0]})
-			if err != nil {
-				return err
-			}
-			return e.print(answer, func(w io.Writer) { fmt.Fprintf(w, "%s is not revoked any more\n", args[0]) })
+			return e.done(args[0]+" is not revoked any more", answer, err)
 		},
 	}
 }

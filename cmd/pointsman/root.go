@@ -38,12 +38,7 @@ func interruptible() (ctx context.Context, release, stop func()) {
 	return ctx, release, stop
 }
 
-// newRoot is the command tree.
-func newRoot(e *env) *cobra.Command {
-	root := &cobra.Command{
-		Use:   "pointsman",
-		Short: "Balance inference over many endpoints, without a proxy",
-		Long: `Pointsman balances inference over many endpoints, without a proxy: a control plane keeps a versioned catalog
+const about = `Pointsman balances inference over many endpoints, without a proxy: a control plane keeps a versioned catalog
 and judges health, and a library inside each service picks an endpoint for each request.
 
 Flags are written with one dash or two: -json, --json. Answers go to stdout, findings and errors to stderr.
@@ -54,7 +49,14 @@ Exit codes: 0 done, 1 findings or an error, 2 wrong usage, 3 somebody else publi
 
 Environment: POINTSMAN_ADDR, POINTSMAN_TOKEN_FILE and POINTSMAN_NAMESPACE stand for -addr, -token-file and -namespace;
 POINTSMAN_TLS_CA, POINTSMAN_TLS_CERT and POINTSMAN_TLS_KEY for -tls-ca, -tls-cert and -tls-key;
-POINTSMAN_AGENT for -agent of the commands that ask an agent; POINTSMAN_VAR_name sets a variable of the catalog.`,
+POINTSMAN_AGENT for -agent of the commands that ask an agent; POINTSMAN_VAR_name sets a variable of the catalog.`
+
+// newRoot is the command tree.
+func newRoot(e *env) *cobra.Command {
+	root := &cobra.Command{
+		Use:           "pointsman",
+		Short:         "Balance inference over many endpoints, without a proxy",
+		Long:          about,
 		Version:       daemon.Version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,

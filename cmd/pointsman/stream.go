@@ -28,19 +28,17 @@ func (e *env) warn(header metadata.MD) {
 	}
 }
 
-// streaming is how the answers of one stream are taken.
+// streaming is a call that streams its answers, and how they are taken.
 type streaming[A any] struct {
+	open   func(context.Context, services) (grpc.ServerStreamingClient[A], error)
 	follow bool           // it has no end
 	begun  func()         // it was opened; nil: nobody wants to know
 	each   func(*A) error // one answer
 }
 
-// opening is a call that streams its answers.
-type opening[Q, A any] = func(services, context.Context, Q, ...grpc.CallOption) (grpc.ServerStreamingClient[A], error)
-
 // stream asks the control plane something that has many answers.
-func stream[Q, A any](ctx context.Context, e *env, open opening[Q, A], question Q, take streaming[A]) error {
-	reached, err := streamOnce(ctx, e, open, question, take)
+func stream[A any](ctx context.Context, e *env, take streaming[A]) error {
+	reached, err := streamOnce(ctx, e, take)
 	return e.streamed(err, reached)
 }
 
@@ -53,10 +51,8 @@ func (e *env) streamed(err error, reached bool) error {
 
 // streamOnce waits for each answer within the timeout, unless the stream follows: that goes on until it
 // is interrupted, which is no failure. Its error is the control plane's own, if that was reached at all.
-func streamOnce[Q, A any](
-	ctx context.Context, e *env, open opening[Q, A], question Q, take streaming[A],
-) (reached bool, err error) {
-	conn, err := e.dial()
+func streamOnce[A any](ctx context.Context, e *env, take streaming[A]) (reached bool, err error) {
+	conn, err := e.dial(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -65,7 +61,7 @@ func streamOnce[Q, A any](
 	defer cancel()
 	var answers grpc.ServerStreamingClient[A]
 	err = waits(e.timeout, cancel, func() (err error) {
-		if answers, err = open(servicesOf(conn), asking, question); err != nil {
+		if answers, err = take.open(asking, servicesOf(conn)); err != nil {
 			return err
 		}
 		header, err := answers.Header()

@@ -120,6 +120,11 @@ func tokenEnd(t *pb.TokenInfo) string {
 }
 
 func newTokenRevoke(e *env) *cobra.Command {
-	return newRevoke(e, "revoke ID -reason WHY", "Revoke one token", `Ends what one token may do: at once for new calls, within 30 s on streams that are open. Other tokens of the same
-name go on: `+"`pointsman role revoke token/NAME`"+` ends them all.`, `  pointsman token revoke default.0f3a9c51d2e7 -reason "left in a log"`)
+	return e.revokes(&cobra.Command{
+		Use:   "revoke ID -reason WHY",
+		Short: "Revoke one token",
+		Long: `Ends what one token may do: at once for new calls, within 30 s on streams that are open. Other tokens of the same
+name go on: ` + "`pointsman role revoke token/NAME`" + ` ends them all.`,
+		Example: `  pointsman token revoke default.0f3a9c51d2e7 -reason "left in a log"`,
+	})
 }

@@ -52,6 +52,12 @@ func serve(t *testing.T, w *world) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	serveAt(t, w, listener)
+	return "unix://" + socket
+}
+
+func serveAt(t *testing.T, w *world, listener net.Listener) {
+	t.Helper()
 	server := grpc.NewServer(grpc.UnaryInterceptor(w.intercept), grpc.StreamInterceptor(w.interceptStream))
 	pb.RegisterCatalogServiceServer(server, w)
 	pb.RegisterFleetServiceServer(server, w)
@@ -64,7 +70,6 @@ func serve(t *testing.T, w *world) string {
 			t.Error(err)
 		}
 	})
-	return "unix://" + socket
 }
 
 func newWorld() *world { return &world{head: &pb.Head{Epoch: 1}, store: true} }

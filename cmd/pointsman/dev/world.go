@@ -94,9 +94,6 @@ func build(ctx context.Context, c Config, faults map[string][]fake.Fault) (w *wo
 	if err != nil {
 		return w, err
 	}
-	if err != nil {
-		return w, err
-	}
 	options, err := cert.Dial(parent, cert.Files{}, token)
 	if err != nil {
 		return w, err
