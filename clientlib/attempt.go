@@ -95,6 +95,18 @@ func (a Attempt) API() string {
 	return a.f.api
 }
 
+// Limits are an attempt's, in µs.
+type Limits = route.Limits
+
+// Limits are what the attempt is bounded by; those of one that Pick gave are the caller's own to
+// set, and zero here.
+func (a Attempt) Limits() Limits {
+	if a.f == nil {
+		return Limits{}
+	}
+	return a.f.watch.limits
+}
+
 // Secret is the credential to send, as this process's configuration maps its name; the
 // empty one when the endpoint needs none. It is for the host of the endpoint's BaseURL
 // only: an error says that it must not go there, or cannot be read. Settle the attempt

@@ -21,6 +21,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/tap"
 
+	"github.com/pointsman/pointsman/agent/health"
 	"github.com/pointsman/pointsman/agent/hub"
 	"github.com/pointsman/pointsman/clientlib/cert"
 	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
@@ -32,7 +33,6 @@ const (
 	tellEach        = time.Second
 	maxTold         = 512 // bytes
 	service         = "/pointsman.v1."
-	healthMethod    = "/grpc.health.v1.Health/Check" // anybody's: it tells one word
 )
 
 // Whom a method is for.
@@ -90,7 +90,7 @@ func (d *Desk) Options() []grpc.ServerOption {
 
 // tap lets a call in by its headers, before a byte of its message is read.
 func (d *Desk) tap(ctx context.Context, info *tap.Info) (context.Context, error) {
-	if info.FullMethodName == healthMethod {
+	if info.FullMethodName == health.Check {
 		return ctx, nil
 	}
 	_, err := d.admit(ctx, info.Header, info.FullMethodName)
@@ -108,8 +108,7 @@ func (d *Desk) admit(ctx context.Context, md metadata.MD, method string) (string
 	}
 	name, ours := strings.CutPrefix(method, service)
 	whose, known := methods[name]
-	switch {
-	case !ours || !known:
+	if !ours || !known {
 		return "", status.Errorf(codes.Unimplemented, "unknown method %.64q", method)
 	}
 	return identity, d.refuses(p, p.Here && d.shows(md), whose, name)

@@ -16,7 +16,7 @@ type Want struct {
 }
 
 func (w Want) equal(o Want) bool {
-	return w.Identity == o.Identity && w.FleetOnly == o.FleetOnly && w.Selector.Key() == o.Selector.Key()
+	return w.Identity == o.Identity && w.FleetOnly == o.FleetOnly && w.Key() == o.Key()
 }
 
 func (w Want) subscribe(view uint32) *pb.Subscribe {

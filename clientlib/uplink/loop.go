@@ -31,8 +31,8 @@ func (l *Link) loop(ctx context.Context) {
 	l.clocks = wire.Clocks{Wall: l.wall(), Mono: l.cfg.Now()}
 	for ctx.Err() == nil {
 		parent := l.cfg.Parents[l.next%len(l.cfg.Parents)]
-		l.next++
 		lived, err := l.session(ctx, parent)
+		l.next = elsewhere(l.next+1, len(l.cfg.Parents), err, l.random())
 		l.lost(parent, err)
 		pause := time.NewTimer(l.retry.after(lived, err, l.random()))
 		_ = l.turn(ctx, nil, pause) // without a stream only the pause or ctx ends it

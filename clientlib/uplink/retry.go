@@ -46,6 +46,16 @@ func (r *retry) after(lived time.Duration, err error, draw float64) time.Duratio
 	return pause
 }
 
+// elsewhere is which parent comes now: the next in turn after a failure, so that none is left
+// out, and any of them after a goodbye. Those who were all at one would all go to one again.
+func elsewhere(next, parents int, err error, draw float64) int {
+	var bye *goodbye
+	if errors.As(err, &bye) {
+		return int(draw * float64(parents))
+	}
+	return next
+}
+
 func jitter(d time.Duration, draw float64) time.Duration { return time.Duration(draw * float64(d)) }
 
 // asked is the delay that a refusal carries.

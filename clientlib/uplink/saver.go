@@ -16,7 +16,7 @@ import (
 // file names the state of a view: of what is wanted, for the caller's numbers mean
 // nothing after a restart.
 func (w Want) file() string {
-	h := wire.HashOf(fmt.Appendf(nil, "%q %s", w.Identity, w.Selector.Key()))
+	h := wire.HashOf(fmt.Appendf(nil, "%q %s", w.Identity, w.Key()))
 	return hex.EncodeToString(h[:]) + stateSuffix
 }
 

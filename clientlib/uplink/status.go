@@ -71,6 +71,18 @@ func (l *Link) heard(dated int64, heads []*pb.HeadAge) {
 	}
 }
 
+// came notes what a catalog's head is at least: heartbeats are seconds behind what comes down. It says
+// nothing of how old that is.
+func (l *Link) came(u *pb.Update) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i := range l.status.heads {
+		if h := &l.status.heads[i]; h.track == u.GetTrack() && h.track == pb.Track_TRACK_CATALOG {
+			h.generation = max(h.generation, u.GetVersion().GetGeneration())
+		}
+	}
+}
+
 func (c *condition) note(n head) {
 	if n.track != pb.Track_TRACK_CATALOG && n.track != pb.Track_TRACK_FLEET {
 		return

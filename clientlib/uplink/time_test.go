@@ -144,6 +144,31 @@ func TestRule10AHeartbeatIsAnsweredWithAllThatIsHeld(t *testing.T) {
 	})
 }
 
+// What came down since the last heartbeat is no younger than the head.
+func TestTheHeadIsAtLeastWhatCameDown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := started(t, 1)
+		c, _ := r.joined(t)
+		c.heartbeat(t, &pb.HeadAge{Track: pb.Track_TRACK_CATALOG, AgeUs: 50}) // nothing is published yet
+		c.next(t)
+		time.Sleep(time.Second)
+		says := func(generation uint64, age int64) {
+			t.Helper()
+			h := r.link.Status().Heads[0]
+			if h.GetGeneration() != generation || h.GetAgeUs() != age {
+				t.Errorf("generation %d, %d µs ago; want %d, %d", h.GetGeneration(), h.GetAgeUs(), generation, age)
+			}
+		}
+		says(0, 1e6+50)
+		c.applied(t, 1, catalog(5, "a"))
+		says(5, 1e6+50) // it says nothing of when it was confirmed
+		c.heartbeat(t, &pb.HeadAge{Track: pb.Track_TRACK_CATALOG, Generation: 7})
+		c.next(t)
+		c.applied(t, 1, catalog(6, "a")) // it has been on its way
+		says(7, 0)
+	})
+}
+
 // Rule 10: three missed heartbeats end the stream, whatever else comes.
 func TestRule10ThreeMissedHeartbeatsEndTheStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

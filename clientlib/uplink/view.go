@@ -114,6 +114,7 @@ func (l *Link) update(out *outbox, dated int64, u *pb.Update) error {
 	case err != nil:
 		l.nack(out, t, u, err)
 	default:
+		l.came(u)
 		l.apply(out, v, t, next, u)
 	}
 	return nil
