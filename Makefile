@@ -61,7 +61,7 @@ vectors: ## Run the vectors without and with fused instructions, and compute the
 	python3 test/vectors/check/check.py
 
 .PHONY: bite
-bite: ## Break the code in ten places at random: tests must notice (BITE_SEED, BITE_N)
+bite: ## Break the code in ten places at random: tests must notice (BITE_SEED, BITE_N, BITE_ROWS)
 	$(GO) run ./test/bite
 
 .PHONY: cover

@@ -7,9 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
-
 	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
 )
 
@@ -19,12 +16,7 @@ func catalogFor(t *testing.T, addr string, held ...*pb.Held) *pb.SyncResponse {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	conn, err := grpc.NewClient(addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	stream, err := pb.NewSyncServiceClient(conn).Sync(ctx)
+	stream, err := pb.NewSyncServiceClient(asHost(t, addr)).Sync(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,21 +3,17 @@
 package e2e
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"google.golang.org/protobuf/proto"
-
-	"github.com/pointsman/pointsman/clientlib/wire"
-	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
 )
 
 // cluster is three members of etcd, three replicas that reach them through proxies, and
@@ -66,10 +62,7 @@ func (c *cluster) startMember(i int) {
 
 func (c *cluster) waitMember(i int) {
 	c.t.Helper()
-	eventually(c.t, 30*time.Second, c.members[i].Name+" is ready", func() bool {
-		out := c.etcd[i].output()
-		return len(out) > 0 && out[len(out)-1] == "ready"
-	})
+	eventually(c.t, 30*time.Second, c.members[i].Name+" is ready", func() bool { return slices.Contains(c.etcd[i].output(), "ready") })
 }
 
 // addr is where a replica is reached.
@@ -134,10 +127,20 @@ func (c *cluster) fault(endpoint string, on bool) {
 
 // catalog writes a folder with endpoints in one pool, whose attempts differ by a number.
 func (c *cluster) catalog(n int, endpoints ...string) string {
+	return c.write(n, strings.Replace(common, "retry_reserve = 50", fmt.Sprintf("retry_reserve = %d", 50+n), 1), endpoints)
+}
+
+// usual is one whose breakers are as they are when nothing is said of them.
+func (c *cluster) usual(endpoints ...string) string {
+	begin, end := strings.Index(common, "  breaker {"), strings.Index(common, "  attempts {")
+	return c.write(0, common[:begin]+common[end:], endpoints)
+}
+
+func (c *cluster) write(n int, common string, endpoints []string) string {
 	c.t.Helper()
 	dir := filepath.Join(c.dir, "catalogs", fmt.Sprint(n))
 	var b strings.Builder
-	b.WriteString(strings.Replace(common, "retry_reserve = 50", fmt.Sprintf("retry_reserve = %d", 50+n), 1))
+	b.WriteString(common)
 	for _, e := range endpoints {
 		b.WriteString(strings.Replace(fmt.Sprintf(providerAndEndpoint, e, "http://127.0.0.1:9/v1"), "  credential  = \"cloud\"\n", "", 1))
 	}
@@ -151,15 +154,55 @@ func (c *cluster) catalog(n int, endpoints ...string) string {
 	return dir
 }
 
+// view is what a replica says of itself and the fleet.
+type view struct {
+	Leads  bool
+	Head   struct{ Generation string }
+	Leader struct {
+		Replica string
+		Since   time.Time
+	}
+}
 
-// leader is the number of the replica that leads, as the replicas say.
-func (c *cluster) leader() int {
+// ask asks a replica; false: it does not answer.
+func (c *cluster) ask(i int) (v view, ok bool) {
 	c.t.Helper()
-	found := -1
+	code, out, _ := cli(c.t, c.addr(i), "status", "-json", "-timeout", "2s")
+	if code != 0 {
+		return v, false
+	}
+	return answer[view](c.t, out), true
+}
+
+// leader is the number of the replica that leads, as it says itself.
+func (c *cluster) leader() int {
+	found, _ := c.led()
+	return found
+}
+
+// led says since when, too.
+func (c *cluster) led() (found int, since time.Time) {
+	c.t.Helper()
 	eventually(c.t, 20*time.Second, "somebody leads", func() bool {
 		for i := range size {
-			code, out, _ := cli(c.t, c.addr(i), "status", "-json", "-timeout", "2s")
-			if code == 0 && strings.Contains(strings.ReplaceAll(out, " ", ""), fmt.Sprintf("\"replica\":\"r%d\"", i)) && strings.Contains(strings.ReplaceAll(out, " ", ""), `"leads":true`) {
+			if v, ok := c.ask(i); ok && v.Leads && v.Leader.Replica == fmt.Sprint("r", i) {
+				found, since = i, v.Leader.Since
+				return true
+			}
+		}
+		return false
+	})
+	return found, since
+}
+
+// ledBy is the member that leads etcd's cluster.
+func (c *cluster) ledBy() (found int) {
+	c.t.Helper()
+	client, ctx := c.store()
+	eventually(c.t, 20*time.Second, "a member of etcd leads", func() bool {
+		for i, m := range c.members {
+			s, err := client.Status(ctx, m.Client)
+			if err == nil && s.Leader == s.Header.MemberId {
 				found = i
 				return true
 			}
@@ -167,6 +210,23 @@ func (c *cluster) leader() int {
 		return false
 	})
 	return found
+}
+
+// store reaches etcd directly, all members.
+func (c *cluster) store() (*clientv3.Client, context.Context) {
+	c.t.Helper()
+	var endpoints []string
+	for _, m := range c.members {
+		endpoints = append(endpoints, m.Client)
+	}
+	client, err := clientv3.New(clientv3.Config{Endpoints: endpoints, DialTimeout: 5 * time.Second})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.t.Cleanup(func() { client.Close() })
+	ctx, cancel := context.WithTimeout(c.t.Context(), 30*time.Second)
+	c.t.Cleanup(cancel)
+	return client, ctx
 }
 
 // operators publish, pin and roll back all along, at any replica, until they are stopped.
@@ -195,82 +255,4 @@ func (c *cluster) operators(catalogs []string) (stop func() (done int)) {
 		wg.Wait()
 		return done
 	}
-}
-
-// digests reads what every leaf keeps on disk, and returns one version and digest, if all have the same.
-func (c *cluster) digests() (*pb.Version, error) {
-	var version *pb.Version
-	var digest []byte
-	for _, cr := range c.crowds {
-		files, err := filepath.Glob(filepath.Join(cr.config.StateDir, "*", "*.state"))
-		if err != nil || len(files) != cr.config.Leaves {
-			return nil, fmt.Errorf("%s: %d states of %d leaves: %w", cr.name, len(files), cr.config.Leaves, err)
-		}
-		for _, f := range files {
-			b, err := os.ReadFile(f)
-			if err != nil {
-				return nil, err
-			}
-			s, err := wire.Read(1, b)
-			if err != nil {
-				return nil, err
-			}
-			if version == nil {
-				version, digest = s.Version(), s.Digest()
-			}
-			if !proto.Equal(version, s.Version()) || !bytes.Equal(digest, s.Digest()) {
-				return nil, fmt.Errorf("%s runs %v %x, others %v %x", f, s.Version(), s.Digest(), version, digest)
-			}
-		}
-	}
-	return version, nil
-}
-
-// history reads what leaders and operators wrote: events of terms that never go back, audit
-// records of generations that never do.
-func (c *cluster) history() (events, terms, audits int) {
-	c.t.Helper()
-	client, err := clientv3.New(clientv3.Config{Endpoints: []string{c.members[0].Client}, DialTimeout: 5 * time.Second})
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	defer client.Close()
-	ctx, cancel := context.WithTimeout(c.t.Context(), 10*time.Second)
-	defer cancel()
-	got, err := client.Get(ctx, "/pointsman/v1/default/event/", clientv3.WithPrefix(), clientv3.WithSort(clientv3.SortByCreateRevision, clientv3.SortAscend))
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	var last uint64
-	for _, kv := range got.Kvs {
-		var batch pb.StoredEvents
-		if err := proto.Unmarshal(kv.Value, &batch); err != nil {
-			c.t.Fatal(err)
-		}
-		for _, e := range batch.Events {
-			if e.Term < last {
-				c.t.Errorf("%s: an event of term %d after term %d: %v", kv.Key, e.Term, last, e)
-			}
-			if e.Term > last {
-				terms++
-			}
-			last, events = max(last, e.Term), events+1
-		}
-	}
-	got, err = client.Get(ctx, "/pointsman/v1/default/audit/", clientv3.WithPrefix(), clientv3.WithSort(clientv3.SortByKey, clientv3.SortAscend))
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	var generation uint64
-	for _, kv := range got.Kvs {
-		var r pb.AuditRecord
-		if err := proto.Unmarshal(kv.Value, &r); err != nil {
-			c.t.Fatal(err)
-		}
-		if r.Generation < generation {
-			c.t.Errorf("audit record %d is of generation %d, after %d", r.Number, r.Generation, generation)
-		}
-		generation, audits = r.Generation, audits+1
-	}
-	return events, terms, audits
 }

@@ -29,7 +29,7 @@ type devResult struct {
 func TestDevAvoidsAFault(t *testing.T) {
 	for _, kind := range []string{"fail", "hang", "slow"} {
 		t.Run(kind, func(t *testing.T) {
-			args := []string{"dev", "-speed", "20", "-callers", "4", "-duration", "30s", "-listen", "127.0.0.1:0", "-fault", "gpu-b=" + kind + "@8s-18s", "-json"}
+			args := []string{"dev", "-speed", "10", "-callers", "4", "-duration", "24s", "-listen", "127.0.0.1:0", "-fault", "gpu-b=" + kind + "@5s-11s", "-json"}
 			if trace := os.Getenv("TRACE"); trace != "" {
 				args = append(args, "-trace", trace)
 			}

@@ -5,6 +5,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -215,7 +216,7 @@ func TestEtcdStopsUnderARunningControlPlane(t *testing.T) {
 	member := etcdConfig{Dir: t.TempDir(), Client: freePort(t), Peer: freePort(t)}
 	startMember := func() *process {
 		e := startRole(t, roleEtcd, "etcd", member)
-		eventually(t, 15*time.Second, "etcd is ready", func() bool { return len(e.output()) > 0 && e.output()[len(e.output())-1] == "ready" })
+		eventually(t, 15*time.Second, "etcd is ready", func() bool { return slices.Contains(e.output(), "ready") })
 		return e
 	}
 	etcd := startMember()

@@ -23,20 +23,23 @@ import (
 type leavesConfig struct {
 	Name, Node, Faults string
 	Parents            []string
+	Snapshot           string // a file, for leaves without parents
 	StateDir           string // one below it for each leaf; empty: none
 	Leaves             int
 	Every              time.Duration // between calls of one leaf
+	Look               time.Duration // between looks at what leaves hold
 }
 
 // leavesState is what they print, again and again.
 type leavesState struct {
-	Picks, Failed int            // failed: picks that gave no endpoint
-	Backwards     int            // generations that came after a higher one
-	Attempts      map[string]int // by endpoint
-	Hits          map[string]int // of them, while it failed
-	LastHit       map[string]int64
-	Generations   map[uint64]int // leaves that run it
-	Words         map[string]int // leaves for which the fleet says that an endpoint is open
+	Picks, Failed int              // failed: picks that gave no endpoint
+	Backwards     int              // generations that came after a higher one
+	Hits          map[string]int   // attempts that failed, by endpoint; probes are not counted
+	LastHit       map[string]int64 // when, in µs
+	Probes        map[string]int
+	Generations   map[uint64]int   // leaves that run it
+	Held          map[string]int   // leaves for which the fleet says that an endpoint is open, or half-open
+	HeldAt        map[string]int64 // since when the first of them says so, in µs
 	Errors        []string
 }
 
@@ -54,14 +57,14 @@ func runLeaves(ctx context.Context, config []byte) error {
 	if err := json.Unmarshal(config, &l.config); err != nil {
 		return err
 	}
-	l.state = leavesState{Attempts: map[string]int{}, Hits: map[string]int{}, LastHit: map[string]int64{}}
+	l.state = leavesState{Hits: map[string]int{}, LastHit: map[string]int64{}, Probes: map[string]int{}, HeldAt: map[string]int64{}}
 	defer func() {
 		for _, c := range l.all {
 			c.Close()
 		}
 	}()
 	for i := range l.config.Leaves {
-		cfg := clientlib.Config{Parents: l.config.Parents, Name: fmt.Sprintf("%s-%d", l.config.Name, i), Node: l.config.Node}
+		cfg := clientlib.Config{Parents: l.config.Parents, Snapshot: l.config.Snapshot, Name: fmt.Sprintf("%s-%d", l.config.Name, i), Node: l.config.Node, Observer: l}
 		if l.config.StateDir != "" {
 			cfg.StateDir = filepath.Join(l.config.StateDir, fmt.Sprint(i))
 		}
@@ -76,7 +79,7 @@ func runLeaves(ctx context.Context, config []byte) error {
 	for _, c := range l.all {
 		calls.Go(func() { l.call(ctx, c) })
 	}
-	every := time.NewTicker(50 * time.Millisecond)
+	every := time.NewTicker(l.config.Look)
 	defer every.Stop()
 	for ctx.Err() == nil {
 		<-every.C
@@ -111,16 +114,7 @@ func (l *leaves) call(ctx context.Context, c *clientlib.Client) {
 }
 
 func (l *leaves) send(_ context.Context, a clientlib.Attempt) (int, error) {
-	name := a.Endpoint().Name
-	_, healthy := os.Stat(filepath.Join(l.config.Faults, name))
-	l.mu.Lock()
-	l.state.Attempts[name]++
-	if healthy == nil {
-		l.state.Hits[name]++
-		l.state.LastHit[name] = time.Now().UnixMicro()
-	}
-	l.mu.Unlock()
-	if healthy == nil {
+	if _, err := os.Stat(filepath.Join(l.config.Faults, a.Endpoint().Name)); err == nil {
 		return 0, &clientlib.Fault{Outcome: clientlib.Outcome{Kind: clientlib.Faulted}}
 	}
 	time.Sleep(5 * time.Millisecond)
@@ -128,10 +122,28 @@ func (l *leaves) send(_ context.Context, a clientlib.Attempt) (int, error) {
 	return 0, nil
 }
 
+func (*leaves) Call(clientlib.CallInfo) {}
+
+func (*leaves) Event(clientlib.Event) {}
+
+func (l *leaves) Attempt(a clientlib.AttemptInfo) {
+	if a.Outcome.Kind != clientlib.Faulted {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if a.Probe {
+		l.state.Probes[a.Endpoint]++
+		return
+	}
+	l.state.Hits[a.Endpoint]++
+	l.state.LastHit[a.Endpoint] = time.Now().UnixMicro()
+}
+
 func (l *leaves) print() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.state.Generations, l.state.Words = map[uint64]int{}, map[string]int{}
+	l.state.Generations, l.state.Held = map[uint64]int{}, map[string]int{}
 	for _, c := range l.all {
 		v, was := c.Version(), l.seen[c]
 		if v.Epoch < was.Epoch || v.Epoch == was.Epoch && v.Generation < was.Generation {
@@ -140,9 +152,19 @@ func (l *leaves) print() {
 		l.seen[c] = v
 		l.state.Generations[v.Generation]++
 		for _, e := range c.Endpoints() {
-			if e.Fleet == "open" {
-				l.state.Words[e.Name]++
+			if e.Fleet == "open" || e.Fleet == "half_open" {
+				l.state.Held[e.Name]++
 			}
+		}
+	}
+	for name := range l.state.Held {
+		if l.state.HeldAt[name] == 0 {
+			l.state.HeldAt[name] = time.Now().UnixMicro()
+		}
+	}
+	for name := range l.state.HeldAt {
+		if l.state.Held[name] == 0 {
+			delete(l.state.HeldAt, name)
 		}
 	}
 	_ = json.NewEncoder(os.Stdout).Encode(l.state) // who reads it may have ended
@@ -172,12 +194,18 @@ func (c crowd) state() (s leavesState) {
 // crowds are all of them.
 type crowds []crowd
 
-// word counts the leaves for which the fleet says that an endpoint is open, and all.
-func (cs crowds) word(endpoint string) (open, all int) {
+// held counts the leaves that hold an endpoint back as the fleet says, of all, and says
+// since when the first of them does.
+func (cs crowds) held(endpoint string) (n, all int, since time.Time) {
+	var first int64
 	for _, c := range cs {
-		open, all = open+c.state().Words[endpoint], all+c.config.Leaves
+		s := c.state()
+		n, all = n+s.Held[endpoint], all+c.config.Leaves
+		if at := s.HeldAt[endpoint]; at != 0 && (first == 0 || at < first) {
+			first = at
+		}
 	}
-	return open, all
+	return n, all, time.UnixMicro(first)
 }
 
 func (cs crowds) picks() (n int) {
@@ -187,14 +215,14 @@ func (cs crowds) picks() (n int) {
 	return n
 }
 
-// hits counts the attempts at an endpoint while it failed, and says when the last was.
-func (cs crowds) hits(endpoint string) (n int, last time.Time) {
+// hits counts the attempts at an endpoint that failed, probes apart, and says when the last was.
+func (cs crowds) hits(endpoint string) (n, probes int, last time.Time) {
 	var at int64
 	for _, c := range cs {
 		s := c.state()
-		n, at = n+s.Hits[endpoint], max(at, s.LastHit[endpoint])
+		n, probes, at = n+s.Hits[endpoint], probes+s.Probes[endpoint], max(at, s.LastHit[endpoint])
 	}
-	return n, time.UnixMicro(at)
+	return n, probes, time.UnixMicro(at)
 }
 
 // at says whether every leaf runs a generation.

@@ -21,10 +21,33 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"google.golang.org/grpc"
+
+	"github.com/pointsman/pointsman/clientlib/cert"
 )
 
 // binaries is the folder that TestMain builds the programs into.
 var binaries string
+
+// hostToken is the file of the token of this host's user, for all control planes of these tests
+// that listen on loopback.
+func hostToken() string { return filepath.Join(binaries, "token") }
+
+// asHost connects over loopback as this host's user.
+func asHost(t *testing.T, addr string) *grpc.ClientConn {
+	t.Helper()
+	options, err := cert.Dial(addr, cert.Files{}, hostToken())
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := grpc.NewClient(addr, options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	return conn
+}
 
 // plain builds the programs without the race detector: so many would need more cores.
 var plain = flag.Bool("plain", false, "build the programs without the race detector")
@@ -161,6 +184,9 @@ func cli(t *testing.T, addr string, args ...string) (code int, stdout, stderr st
 	defer cancel()
 	cmd := exec.CommandContext(ctx, filepath.Join(binaries, "pointsman"), args...)
 	cmd.Env = with("POINTSMAN_ADDR=" + addr)
+	if _, err := os.Stat(hostToken()); err == nil && !strings.HasPrefix(addr, "unix:") {
+		cmd.Env = with("POINTSMAN_ADDR="+addr, "POINTSMAN_TOKEN_FILE="+hostToken())
+	}
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err := cmd.Run()

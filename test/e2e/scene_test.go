@@ -10,9 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
-
 	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
 	"github.com/pointsman/pointsman/test/fake"
 )
@@ -56,7 +53,7 @@ func newScene(t *testing.T, etcd ...string) *scene {
 func (s *scene) startControl() {
 	s.t.Helper()
 	s.control = start(s.t, "controlplane", filepath.Join(binaries, "pointsman-controlplane"), nil,
-		append([]string{"-listen", s.addr, "-log-json", "-log-level", "debug"}, s.store...)...)
+		append([]string{"-listen", s.addr, "-local-token-file", hostToken(), "-log-json", "-log-level", "debug"}, s.store...)...)
 	eventually(s.t, 15*time.Second, "the control plane answers", func() bool {
 		code, _, _ := cli(s.t, s.addr, "status")
 		return code == 0
@@ -66,19 +63,14 @@ func (s *scene) startControl() {
 // admin calls the control plane as the command line does.
 func (s *scene) admin() pb.CatalogServiceClient {
 	s.t.Helper()
-	conn, err := grpc.NewClient(s.addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	s.t.Cleanup(func() { conn.Close() })
-	return pb.NewCatalogServiceClient(conn)
+	return pb.NewCatalogServiceClient(asHost(s.t, s.addr))
 }
 
 // startAgent starts the agent of a node; its state outlives it.
 func (s *scene) startAgent(node string) {
 	s.t.Helper()
 	s.agents[node] = start(s.t, "agent "+node, filepath.Join(binaries, "pointsman-agent"), nil,
-		"-parent", s.addr, "-socket", s.socket(node), "-state-dir", filepath.Join(s.dir, node, "state"), "-node", node, "-log-json", "-log-level", "debug")
+		"-parent", s.addr, "-token-file", hostToken(), "-socket", s.socket(node), "-state-dir", filepath.Join(s.dir, node, "state"), "-node", node, "-log-json", "-log-level", "debug")
 	eventually(s.t, 10*time.Second, "agent "+node+" listens", func() bool {
 		_, err := os.Stat(s.socket(node))
 		return err == nil
