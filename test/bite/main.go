@@ -4,6 +4,7 @@
 //
 //	BITE_SEED  which rows: a number; without it, another one each time
 //	BITE_N     how many rows: a number, or all; 10 without it
+//	BITE_ROWS  of which rows: a pattern that the whole name of the scenario matches
 package main
 
 import (
@@ -12,6 +13,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/signal"
+	"regexp"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -33,11 +36,13 @@ func bite(ctx context.Context, root string) error {
 	if err != nil {
 		return err
 	}
+	if rows, err = matching(breakable(rows), os.Getenv("BITE_ROWS")); err != nil {
+		return err
+	}
 	seed, n, err := chosen(rows)
 	if err != nil {
 		return err
 	}
-	rows = breakable(rows)
 	rand.New(rand.NewPCG(seed, 0)).Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
 	rows = rows[:min(n, len(rows))]
 	fmt.Printf("BITE_SEED=%d, %d rows\n", seed, len(rows))
@@ -55,6 +60,22 @@ func bite(ctx context.Context, root string) error {
 		return fmt.Errorf("%d of %d breaks did not turn their tests red", harmless, len(rows))
 	}
 	return nil
+}
+
+// matching leaves the rows whose scenario's whole name matches the pattern; all without one.
+func matching(rows []row, pattern string) ([]row, error) {
+	if pattern == "" {
+		return rows, nil
+	}
+	name, err := regexp.Compile("^(?:" + pattern + ")$")
+	if err != nil {
+		return nil, fmt.Errorf("BITE_ROWS: %w", err)
+	}
+	rows = slices.DeleteFunc(rows, func(r row) bool { return !name.MatchString(r.scenario) })
+	if len(rows) == 0 {
+		return nil, fmt.Errorf("BITE_ROWS: %q matches no row with a break", pattern)
+	}
+	return rows, nil
 }
 
 // chosen says which rows, and how many.

@@ -16,15 +16,23 @@ const (
 	cannot = "n/a: "
 )
 
-// required are the faults seen elsewhere that decisions, states, streams and catalogs can have.
+// required are the faults seen elsewhere that decisions, states, streams and catalogs can have
+// (A to F, routers'), those of control planes (CP; a letter after the number is another side of
+// the same fault), and intruders (N).
 var required = strings.Fields(`
-	A1 A2 A3 A5 A6 A9 A10 A11 A13 A14 A15 A17 A18 A19 A21 A22 A23 A25 A26 A27 A29 A30 A31 A33
-	B1 B2 B4 B6 B8 B9 B10 B12 B13 B14 B16 B17 B18 B20 B21 B22 B24 B25 B26 B28 B29 B30 B32 B33
-	B36 B37 B38 B40 B41 B42 B44 B45 B46 B48 B49
+	A1 A2 A3 A5 A6 A7 A9 A10 A11 A13 A14 A15 A17 A18 A19 A21 A22 A23 A25 A26 A27 A29 A30 A31 A33
+	B1 B2 B4 B5 B6 B8 B9 B10 B12 B13 B14 B16 B17 B18 B20 B21 B22 B24 B25 B26 B28 B29 B30 B32 B33
+	B34 B36 B37 B38 B40 B41 B42 B44 B45 B46 B48 B49
 	C1 C3 C4 C5
 	D1 D2 D3 D5 D6 D7 D9 D10 D11 D13 D14 D15 D17 D18 D19 D21 D22 D23 D25
 	E1 E2 E5 E9 E10 E12 E13 E14 E16 E17 E18 E20
-	F1 F4 F6 F8 F9 F10 F12 F13`)
+	F1 F2 F4 F5 F6 F8 F9 F10 F12 F13
+	CP1 CP2 CP3 CP5 CP6 CP7 CP7b CP9 CP10 CP11 CP13 CP14 CP15 CP17 CP18 CP18b CP19 CP21 CP22
+	CP22b CP23 CP25 CP25b CP26 CP27 CP29 CP29b CP30 CP31 CP33 CP33b CP34 CP35 CP37 CP37b CP37c
+	CP38 CP39 CP41 CP41b CP42 CP43 CP45 CP46 CP47 CP47b CP49 CP49b CP50 CP50b CP50c CP51 CP51b
+	CP51c CP53 CP54 CP55 CP57 CP58 CP59 CP59b CP61 CP62 CP62b CP62c CP63 CP63b CP65 CP65b CP65c
+	CP66 CP66b CP67 CP69 CP69b CP70 CP71 CP71b CP71c
+	N1 N2 N3 N4 N5 N6 N7 N8 N9 N10 N11 N12 N13 N14 N15`)
 
 // row is one fault: the rule that makes it impossible, the test of that rule, and a break
 // that the test must notice.

@@ -63,6 +63,9 @@ func TestOneFaultIsAvoidedByAllBeforeMostHaveSeenIt(t *testing.T) {
 }
 
 func TestBrokenStreamsTellSooner(t *testing.T) {
+	if !*long {
+		t.Skip("with -long")
+	}
 	each(t, func(t *testing.T, seed uint64) {
 		oneFault(t, seed, (*endpoint).die)
 	})
@@ -160,7 +163,7 @@ func TestOneLyingNodeOpensNothing(t *testing.T) {
 				w := newWorld(t, setting{seed: seed, leaves: leaves, perSecond: 4})
 				w.run(w.now + settled())
 				w.leaves[0].lies, w.leaves[0].liesOf = true, of
-				w.run(w.now + whole(20*second, 60*second))
+				w.run(w.now + whole(10*second, 60*second))
 				for _, e := range w.opened("") {
 					t.Errorf("of %d leaves one lies of %q: %v", leaves, of, e)
 				}
@@ -175,7 +178,7 @@ func TestOneSickNodeOpensNothing(t *testing.T) {
 			w := newWorld(t, setting{seed: seed, leaves: leaves, perSecond: 4})
 			w.run(w.now + settled())
 			w.leaves[0].cut = true
-			w.run(w.now + whole(20*second, 60*second))
+			w.run(w.now + whole(10*second, 60*second))
 			for _, e := range w.opened("") {
 				t.Errorf("of %d leaves one is sick: %v", leaves, e)
 			}

@@ -73,9 +73,7 @@ func (x *tree) hear(rs []route.Report) {
 // settle is the leader's: what came of news and of time.
 func (x *tree) settle() {
 	next := x.fleet.Tick(x.now)
-	for _, e := range x.fleet.Events() {
-		x.told = append(x.told, e)
-	}
+	x.told = append(x.told, x.fleet.Events()...)
 	for _, g := range x.fleet.Grants() {
 		x.send(g)
 	}

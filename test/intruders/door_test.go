@@ -69,7 +69,7 @@ func TestBeyondLoopbackAReplicaNeedsACertificate(t *testing.T) {
 	if err := c.Check(); err == nil || !strings.Contains(err.Error(), "-tls-cert") {
 		t.Errorf("%v", err)
 	}
-	c.Peer.TLS = ca.New(t).Issue(t, "replica", ca.Leaf{Name: "replica"})
+	c.TLS = ca.New(t).Issue(t, "replica", ca.Leaf{Name: "replica"})
 	if err := c.Check(); err != nil {
 		t.Error(err)
 	}

@@ -218,7 +218,7 @@ func scrape(t *testing.T, c prometheus.Collector) string {
 		t.Fatal(err)
 	}
 	answer := httptest.NewRecorder()
-	promhttp.HandlerFor(r, promhttp.HandlerOpts{}).ServeHTTP(answer, httptest.NewRequest("GET", "/metrics", nil))
+	promhttp.HandlerFor(r, promhttp.HandlerOpts{}).ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	if answer.Body.Len() == 0 {
 		t.Error("no metrics")
 	}
