@@ -44,6 +44,7 @@ type Hub struct {
 
 	mu      sync.Mutex // guards what follows
 	closing bool
+	spread  time.Duration // what children come back within, when it closes
 	door    door
 	family
 	demand
@@ -224,11 +225,13 @@ func (h *Hub) detach(c *child) {
 	}
 }
 
-// Goodbye tells children to go elsewhere and ends their streams; new ones are refused.
+// Goodbye tells children to go elsewhere and ends their streams; new ones are refused. They come
+// back at the pace at which another hub lets them in: a few are not kept waiting.
 func (h *Hub) Goodbye(reason string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.closing = true
+	h.spread = min(max(time.Duration(len(h.children))*time.Second/DefaultPerSecond, comeSoon), comeBack)
 	for c := range h.children {
 		c.dismiss(reason)
 	}

@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"time"
 
@@ -8,8 +9,9 @@ import (
 )
 
 const (
-	heartbeat = 10 * time.Second // rule 10
-	comeBack  = 5 * time.Second  // what goodbye allows children to spread over
+	heartbeat = 10 * time.Second       // rule 10
+	comeBack  = 5 * time.Second        // what goodbye allows children to spread over, at most
+	comeSoon  = 500 * time.Millisecond // and at least
 	// DefaultAge is when half of the streams of that age are moved on: rule 12.
 	DefaultAge = 30 * time.Minute
 	mostAges   = 8
@@ -92,6 +94,7 @@ type load struct {
 	check   bool // ask first whether it may still be here
 	beat    bool
 	goodbye string
+	within  time.Duration // what the goodbye allows
 	grant   *pb.Grant
 	asks    *pb.Question
 	delta   *delta
@@ -127,7 +130,7 @@ func (h *Hub) next(c *child, now int64) load {
 		c.due.beat = false
 		return load{beat: true}
 	case c.goodbye != "":
-		return load{goodbye: c.goodbye}
+		return load{goodbye: c.goodbye, within: h.spread}
 	}
 	for len(c.grants) > 0 {
 		w := c.grants[0]
@@ -170,7 +173,7 @@ func (l load) message(h *Hub) message {
 	case l.beat:
 		l.answer.Message = &pb.SyncResponse_Heartbeat{Heartbeat: h.heartbeat()}
 	case l.goodbye != "":
-		l.answer.Message = &pb.SyncResponse_Goodbye{Goodbye: &pb.Goodbye{Reason: l.goodbye, AfterUs: us(comeBack)}}
+		l.answer.Message = &pb.SyncResponse_Goodbye{Goodbye: &pb.Goodbye{Reason: l.goodbye, AfterUs: us(cmp.Or(l.within, comeBack))}}
 	case l.grant != nil:
 		l.answer.Message = &pb.SyncResponse_Grant{Grant: l.grant}
 	case l.asks != nil:

@@ -171,7 +171,7 @@ func TestRule12GoodbyeIsSaidAndNewStreamsAreRefused(t *testing.T) {
 		defer v.leave()
 		v.heard()
 		w.hub.Goodbye("maintenance")
-		if got := v.heard(); len(got) != 1 || got[0].GetGoodbye().GetReason() != "maintenance" {
+		if got := v.heard(); len(got) != 1 || got[0].GetGoodbye().GetReason() != "maintenance" || got[0].GetGoodbye().GetAfterUs() != us(comeSoon) {
 			t.Errorf("heard %v", got)
 		}
 		_ = v.ended()
