@@ -159,7 +159,7 @@ func (a *Agent) observe(e hub.Event) {
 	if e.Bad() {
 		level = hclog.Warn
 	}
-	a.log.Log(level, "child "+e.Kind.String(), "leaf", e.Child, "detail", e.Detail)
+	a.log.Log(level, "child "+e.Kind.String(), "child", e.Child, "kind", e.Sort, "detail", e.Detail)
 }
 
 // record keeps what a leaf recorded.
@@ -204,6 +204,10 @@ func (a *Agent) observeLink(e uplink.Event) {
 		a.relay.hub.Resend()
 		a.log.Info("connected", "parent", e.Parent)
 	case uplink.Lost:
+		if e.Orderly() {
+			a.log.Info("the stream to the parent ended", "parent", e.Parent, "why", e.Err)
+			return
+		}
 		a.log.Warn("no stream to the parent", "parent", e.Parent, "error", e.Err)
 	case uplink.Nacked:
 		a.log.Error("the parent's content is bad", "track", e.Track, "version", e.Version, "error", e.Err)

@@ -182,3 +182,44 @@ func TestALibraryReachesItsAgentByTheSocket(t *testing.T) {
 		t.Errorf("leaves: %v", leaves)
 	}
 }
+
+func TestAnOrderlyStopWarnsOfNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		top, bottom := newPlace(), newPlace()
+		r := serveReplica(top, catalog(5, "a"))
+		defer r.stop()
+		var log lines
+		a := serveAgent(t, Config{Node: "n", Logger: hclog.New(&hclog.LoggerOptions{Output: &log})}, top, bottom)
+		l := startLeaf(t, "leaf", bottom)
+		time.Sleep(3 * time.Second)
+		l.stop()
+		a.stop()
+		if n := log.with("[WARN]"); n != 0 {
+			t.Errorf("%d warnings: %q", n, log.all)
+		}
+		if log.with("the stream to the parent ended") != 1 || log.with("child left: child=leaf kind=leaf") != 1 {
+			t.Errorf("said %q", log.all)
+		}
+	})
+}
+
+func TestAParentThatStopsIsNoFaultThatNoneAnswersIs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		top, bottom := newPlace(), newPlace()
+		r := serveReplica(top, catalog(5, "a"))
+		var log lines
+		a := serveAgent(t, Config{Node: "n", Logger: hclog.New(&hclog.LoggerOptions{Output: &log})}, top, bottom)
+		defer a.stop()
+		time.Sleep(3 * time.Second)
+		r.hub.Goodbye("stopping")
+		synctest.Wait()
+		r.stop()
+		if log.with("[WARN]") != 0 || log.with("the parent said goodbye: stopping") != 1 {
+			t.Errorf("after a goodbye: %q", log.all)
+		}
+		time.Sleep(time.Minute)
+		if log.with("no stream to the parent") != 1 {
+			t.Errorf("while nobody answers: %q", log.all)
+		}
+	})
+}

@@ -38,7 +38,7 @@ func (n notes) recall(known *route.Fleet) {
 	for i := range known.Endpoints {
 		e := &known.Endpoints[i]
 		for k := range e.Breakers {
-			if b := &e.Breakers[k]; b.State == route.FleetOpen || b.State == route.FleetHalfOpen {
+			if b := &e.Breakers[k]; b.State != route.FleetClosed && b.Reason != "" {
 				n.open(e.Name, b)
 			}
 		}

@@ -68,11 +68,15 @@ func (o *origin) HeadAges() []*pb.HeadAge {
 	return ages
 }
 
-// state is what is served and known now.
+// state is what is served and known now. Who else leads is not known while etcd is away.
 func (o *origin) state() rpc.Live {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.live
+	live := o.live
+	if live.Away != nil && !live.Leads {
+		live.Leader = nil
+	}
+	return live
 }
 
 // ready says whether a head was read: before that nothing here is known to be true.

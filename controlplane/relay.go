@@ -69,8 +69,23 @@ func (r *relay) changed(l *store.Leader) {
 	r.mu.Lock()
 	r.leader = l
 	r.mu.Unlock()
-	r.origin.change(func() { r.origin.live.Leader = leaderOf(l) })
+	r.turned()
+}
+
+// turned takes that who leads changed, or that this replica began or ended to.
+func (r *relay) turned() {
+	r.origin.change(func() { r.origin.live.Leader = leaderOf(r.known()) })
 	r.poke()
+}
+
+// known is who leads. The key of this replica's own tenure outlives that by its lease.
+func (r *relay) known() *store.Leader {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.mine(r.leader) && !r.leads() {
+		return nil
+	}
+	return r.leader
 }
 
 func leaderOf(l *store.Leader) *pb.Leader {
@@ -94,10 +109,15 @@ func (r *relay) other() *store.Leader {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if l := r.leader; l != nil && (l.Replica != r.self.Replica || l.Address != r.self.Address) {
-		return l
+	if r.mine(r.leader) {
+		return nil
 	}
-	return nil
+	return r.leader
+}
+
+// mine tells whether a leader is this replica.
+func (r *relay) mine(l *store.Leader) bool {
+	return l != nil && l.Replica == r.self.Replica && l.Address == r.self.Address
 }
 
 // run keeps a stream to the leader until ctx ends. A stream that ended may still wait for
@@ -207,7 +227,11 @@ func (r *relay) observe(e uplink.Event, lost chan struct{}) {
 		r.hub.Resend()
 		r.log.Info("following", "leader", e.Parent)
 	case uplink.Lost:
-		if !errors.Is(e.Err, context.Canceled) && !r.down.Swap(true) {
+		switch {
+		case errors.Is(e.Err, context.Canceled):
+		case e.Orderly():
+			r.log.Info("the stream to the leader ended", "leader", e.Parent, "why", e.Err)
+		case !r.down.Swap(true):
 			r.log.Warn("no stream to the leader: the fleet's state ages", "leader", e.Parent, "error", e.Err)
 		}
 		select {

@@ -65,7 +65,7 @@ func newRoles(j joints) *roles {
 		ledger: j.ledger, namespace: j.namespace, origin: r.origin, bell: rings,
 		log: j.log.Named("catalog"), wake: make(chan struct{}, 1),
 	}
-	r.leadership.turned, r.origin.heard = r.relay.poke, r.relay.age
+	r.leadership.turned, r.origin.heard = r.relay.turned, r.relay.age
 	r.hub = hub.New(hub.Config{
 		Source: r.origin, Up: r.up, Now: j.now, Authorize: j.authorize,
 		Observe: func(e hub.Event) { r.observe(j.log, e) },
@@ -118,7 +118,7 @@ func (r *roles) observe(log hclog.Logger, e hub.Event) {
 	if e.Bad() {
 		level = hclog.Warn
 	}
-	log.Log(level, "child "+e.Kind.String(), "leaf", e.Child, "detail", e.Detail)
+	log.Log(level, "child "+e.Kind.String(), "child", e.Child, "kind", e.Sort, "detail", e.Detail)
 }
 
 // leadWithin is how long a replica that comes as to a leader waits for this one to know that

@@ -197,3 +197,16 @@ func TestInstancesAreToldAndJudgedApart(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+func TestWhatIsKnownOfAnEarlierTermIsWhyBreakersAreNotClosed(t *testing.T) {
+	known := notes{}
+	known.recall(&route.Fleet{Endpoints: []route.FleetEndpoint{
+		{Name: "a", Breakers: []route.FleetBreaker{{State: route.FleetRamp, Round: 7, Reason: "3 of 4 nodes"}}},
+		{Name: "b", Breakers: []route.FleetBreaker{{State: route.FleetHalfOpen, Round: 2, Reason: "slow"}}},
+		{Name: "c", Breakers: []route.FleetBreaker{{State: route.FleetClosed, Round: 2, Reason: "slow"}}},
+	}})
+	want := map[string][]string{"a": {"any, round 7: 3 of 4 nodes"}, "b": {"any, round 2: slow"}}
+	if diff := cmp.Diff(want, known.evidence()); diff != "" {
+		t.Error(diff)
+	}
+}

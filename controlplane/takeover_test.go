@@ -3,6 +3,7 @@ package controlplane
 import (
 	"bytes"
 	"context"
+	"errors"
 	"runtime"
 	"strings"
 	"testing"
@@ -415,6 +416,37 @@ func TestALeafIsFoundWhereItIsNotWhereItWas(t *testing.T) {
 		answer, err := leader.hub.Ask(ctx, "one", &pb.Question{Explain: &pb.ExplainRequest{Workload: "chat"}})
 		if err != nil || answer.GetExplain().GetShed() != "asked of one" {
 			t.Error(answer, err)
+		}
+	})
+}
+
+func TestNobodyLeadsFromTheMomentThatATenureEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCouncil(t, 2)
+		defer c.stop()
+		led := c.leads()
+		other := c.others(led)[0]
+		names := func(s *seat) string { synctest.Wait(); return s.origin.state().Leader.GetReplica() }
+		if names(led) != led.name || names(other) != led.name {
+			t.Errorf("%s leads, it names %q, the other %q", led.name, names(led), names(other))
+		}
+		for _, s := range c.seats {
+			s.origin.confirm(time.Now(), errors.New("etcd is away"))
+		}
+		if names(led) != led.name || names(other) != "" {
+			t.Errorf("without etcd the leader names %q, the other %q", names(led), names(other))
+		}
+		for _, s := range c.seats {
+			s.origin.confirm(time.Now(), nil)
+			c.alter(func() { c.cut[s.name] = true })
+		}
+		led.resign()
+		if got := names(led); got != "" {
+			t.Errorf("%q leads by the key of a tenure that ended", got)
+		}
+		time.Sleep(leaseFor + time.Millisecond)
+		if names(led) != "" || names(other) != "" {
+			t.Errorf("with the key gone %q and %q lead", names(led), names(other))
 		}
 	})
 }

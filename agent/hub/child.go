@@ -39,6 +39,7 @@ type who struct {
 	name, node, locality string
 	key                  string // of whom there is one
 	relay                bool
+	sort                 string // leaf, or what a relay calls itself
 	guest                Guest
 	hello                *pb.Hello // to ask again who it is; without what it holds
 }

@@ -309,3 +309,25 @@ func TestRule9AStopBetweenAnyTwoReadingsOfTheClockMakesNothingFresh(t *testing.T
 		}
 	})
 }
+
+// People read who came and went: a replica is no leaf.
+func TestAnEventSaysWhatKindOfChildItIsOf(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := serve(t, nil, catalogAt(1, rows{"a": "1"}))
+		defer w.stop()
+		relay := &pb.Hello{Library: "replica", Leaf: "cp-3", Relay: true, Subscribe: &pb.Subscribe{View: 1, All: true}}
+		for _, c := range []struct {
+			hello *pb.Hello
+			want  string
+		}{{helloOf("l"), "leaf"}, {relay, "replica"}, {&pb.Hello{Leaf: "old", Relay: true}, "relay"}} {
+			v := w.visit(c.hello)
+			v.leave()
+			synctest.Wait()
+			for len(w.events) > 0 {
+				if e := <-w.events; e.Child != c.hello.Leaf || e.Sort != c.want {
+					t.Errorf("%v of %q, a %q, want %q", e.Kind, e.Child, e.Sort, c.want)
+				}
+			}
+		}
+	})
+}

@@ -26,6 +26,7 @@ func (k EventKind) String() string {
 type Event struct {
 	Kind   EventKind
 	Child  string // the name in its hello; empty: none in particular
+	Sort   string // leaf, or what a relay calls itself: agent, replica
 	Detail string
 }
 

@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -93,7 +94,10 @@ func (h *Hub) identify(m *pb.Hello, g Guest) who {
 	case g.Node != "":
 		node = g.Node
 	}
-	out := who{name: m.Leaf, node: node, locality: m.Locality, relay: m.Relay, guest: g}
+	out := who{name: m.Leaf, node: node, locality: m.Locality, relay: m.Relay, sort: "leaf", guest: g}
+	if m.Relay {
+		out.sort = cmp.Or(m.Library, "relay")
+	}
 	if h.config.Authorize != nil {
 		out.hello = &pb.Hello{Leaf: m.Leaf, Node: m.Node, Locality: m.Locality, Relay: m.Relay}
 	}

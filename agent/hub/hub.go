@@ -132,7 +132,7 @@ func (h *Hub) poke() {
 
 // note keeps an event until the lock is given back.
 func (h *Hub) note(k EventKind, c *child, detail string) {
-	h.events = append(h.events, Event{Kind: k, Child: c.name, Detail: detail})
+	h.events = append(h.events, Event{Kind: k, Child: c.name, Sort: c.sort, Detail: detail})
 }
 
 // unlock gives the lock back and says what happened meanwhile, and what was answered.

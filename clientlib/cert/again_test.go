@@ -3,6 +3,7 @@ package cert_test
 import (
 	"context"
 	"crypto/x509"
+	"errors"
 	"net"
 	"os"
 	"path/filepath"
@@ -303,4 +304,23 @@ func TestBothEndsOfPlainTLSShowTheNewestFilesAndNeverSpoiledOnes(t *testing.T) {
 		time.Sleep(time.Second)
 		shown("two")
 	})
+}
+
+func TestATokenFileOfThisUserIsNotForAllOthersToRead(t *testing.T) {
+	dir := t.TempDir()
+	file, link := filepath.Join(dir, "token"), filepath.Join(dir, "link")
+	if err := errors.Join(os.WriteFile(file, []byte("secret\n"), 0o600), os.Symlink("token", link)); err != nil {
+		t.Fatal(err)
+	}
+	for mode, good := range map[os.FileMode]bool{0o600: true, 0o400: true, 0o440: true, 0o640: true, 0o644: false, 0o444: false, 0o602: false} {
+		if err := os.Chmod(file, mode); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := cert.ReadToken(file); (err == nil) != good {
+			t.Errorf("%v: %v", mode, err)
+		}
+		if _, err := cert.ReadToken(link); err != nil { // as Kubernetes mounts a secret
+			t.Errorf("%v behind a link: %v", mode, err)
+		}
+	}
 }

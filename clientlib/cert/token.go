@@ -29,8 +29,12 @@ func NewToken() string {
 	return TokenPrefix + base64.RawURLEncoding.EncodeToString(secret[:])
 }
 
-// ReadToken reads the one token of a file.
+// ReadToken reads the one token of a file. It refuses a file of this process's own user that all others
+// may open. What a link names is mounted, and what is another user's this one cannot mend: their modes are theirs to choose.
 func ReadToken(path string) (string, error) {
+	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o007 != 0 && mine(info) {
+		return "", fmt.Errorf("token file %s: others may open it (%v): chmod 600 %s", path, info.Mode().Perm(), path)
+	}
 	data, err := readBounded(path)
 	if err != nil {
 		return "", fmt.Errorf("token file: %w", err)

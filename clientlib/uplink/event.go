@@ -1,6 +1,9 @@
 package uplink
 
 import (
+	"context"
+	"errors"
+
 	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
 )
 
@@ -37,4 +40,12 @@ type Event struct {
 	Track   pb.Track
 	Version *pb.Version
 	Err     error
+}
+
+// Orderly tells whether a stream ended as it should: this process stops, or its parent asked to go elsewhere.
+func (e Event) Orderly() bool { return orderly(e.Err) }
+
+func orderly(err error) bool {
+	var bye *goodbye
+	return errors.Is(err, context.Canceled) || errors.As(err, &bye)
 }

@@ -175,3 +175,80 @@ func TestConfigNamesEveryFault(t *testing.T) {
 		}
 	}
 }
+
+// Rule 12: a parent that stops is left for another; that a second one is down costs half a second.
+func TestRule12AfterAGoodbyeTheOnlyOneLeftIsFoundSoon(t *testing.T) {
+	for _, draw := range []float64{0, 0.3, 0.6, 0.999} {
+		for down := 1; down < 3; down++ {
+			synctest.Test(t, func(t *testing.T) {
+				r := made(t, 3)
+				r.link.random = func() float64 { return draw }
+				r.run(t)
+				c, _ := r.joined(t)
+				r.parents[0].closed.Store(true)
+				r.parents[down].closed.Store(true)
+				said := time.Now()
+				c.say(t, &pb.SyncResponse{Message: &pb.SyncResponse_Goodbye{Goodbye: &pb.Goodbye{Reason: "stopping", AfterUs: 5e5}}})
+				if took := r.joins(t, 3-down).at.Sub(said); took > 1500*time.Millisecond {
+					t.Errorf("draw %v, %d down: comes to the one that is up after %v", draw, down, took)
+				}
+			})
+		}
+	}
+}
+
+func TestRule12AGoodbyeLeadsToAnotherParent(t *testing.T) {
+	bye := &goodbye{}
+	for _, draw := range []float64{0, 0.5, 0.999, 1} {
+		for at := range 3 {
+			if next := elsewhere(at+1, 3, bye, draw) % 3; next == at {
+				t.Errorf("from %d by draw %v to itself", at, draw)
+			}
+		}
+		if next := elsewhere(1, 2, bye, draw) % 2; next != 1 {
+			t.Errorf("of two, to %d", next)
+		}
+		if next := elsewhere(1, 1, bye, draw) % 1; next != 0 {
+			t.Errorf("of one, to %d", next)
+		}
+	}
+}
+
+// Rule 12: after each was tried once the pauses are those of any outage, and double.
+func TestRule12AfterAGoodbyeEachParentIsHurriedToOnce(t *testing.T) {
+	r, bye := retry{parents: 3}, &goodbye{after: time.Second / 2}
+	var got []time.Duration
+	for _, err := range []error{bye, errBad, errBad, errBad, errBad} {
+		got = append(got, r.after(0, err, 1))
+	}
+	want := []time.Duration{time.Second / 2, time.Second / 2, time.Second / 2, time.Second, 2 * time.Second}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	r.after(time.Second, bye, 1)
+	if got := r.after(time.Second, errBad, 0.1); got <= soon/10 {
+		t.Errorf("a stream that lived in between: %v", got)
+	}
+}
+
+// An end that was asked for is no fault; that no parent is found after it is one.
+func TestAnOrderlyEndIsToldApart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := started(t, 2)
+		c, _ := r.joined(t)
+		r.parents[1].closed.Store(true)
+		c.say(t, &pb.SyncResponse{Message: &pb.SyncResponse_Goodbye{Goodbye: &pb.Goodbye{Reason: "stopping"}}})
+		r.joins(t, 1)
+		synctest.Wait()
+		r.stop()
+		var got []bool
+		for _, e := range r.events {
+			if e.Kind == Lost {
+				got = append(got, e.Orderly())
+			}
+		}
+		if diff := cmp.Diff([]bool{true, false}, got); diff != "" {
+			t.Error(diff)
+		}
+	})
+}

@@ -48,10 +48,11 @@ func (l *Link) connected(parent string) {
 	l.observe(Event{Kind: Connected, Parent: parent})
 }
 
-// lost notes why a stream ended. A parent that stays away is one change of state.
+// lost notes why a stream ended. A parent that stays away is one change of state, and that none is
+// found after a goodbye is another.
 func (l *Link) lost(parent string, err error) {
 	l.mu.Lock()
-	news := l.status.connected || l.status.err == nil
+	news := l.status.connected || l.status.err == nil || orderly(l.status.err)
 	if l.status.connected {
 		l.status.since = l.cfg.Now()
 	}

@@ -111,7 +111,7 @@ func New(c Config, h Handler) (*Link, error) {
 		return nil, fmt.Errorf("uplink: %w", err)
 	}
 	l := &Link{
-		cfg: c, handler: h, box: newBox(c.Hello.Subscribe), views: map[uint32]*view{},
+		cfg: c, handler: h, box: newBox(c.Hello.Subscribe), views: map[uint32]*view{}, retry: retry{parents: len(c.Parents)},
 		wall: func() int64 { return time.Now().UnixMicro() }, random: rand.Float64,
 	}
 	var err error

@@ -61,7 +61,10 @@ func (w *world) Revoke(_ context.Context, q *pb.RevokeRequest) (*pb.RevokeRespon
 	return &pb.RevokeResponse{}, nil
 }
 
-func (w *world) Unrevoke(context.Context, *pb.UnrevokeRequest) (*pb.UnrevokeResponse, error) {
+func (w *world) Unrevoke(_ context.Context, q *pb.UnrevokeRequest) (*pb.UnrevokeResponse, error) {
+	if len(w.rights.revoked) == 0 {
+		return nil, status.Errorf(codes.NotFound, "%s is not revoked: `pointsman role list` lists what is", q.Subject)
+	}
 	w.rights.revoked = nil
 	return &pb.UnrevokeResponse{}, nil
 }

@@ -40,8 +40,9 @@ type env struct {
 
 func (e *env) flags(f *pflag.FlagSet) {
 	f.StringVar(&e.addr, "addr", e.lookup("POINTSMAN_ADDR", ""),
-		"the control plane: unix:///path or host:port (default "+defaultSocket+" if it is there, else "+defaultAddr+")")
-	f.StringVar(&e.tokenFile, "token-file", e.lookup("POINTSMAN_TOKEN_FILE", ""), "`file` with the bearer token (default, over loopback: the one that the control plane left there for its user)")
+		"the control plane: unix:///path or host:port"+e.unset("POINTSMAN_ADDR", " (default "+defaultSocket+" if it is there, else "+defaultAddr+")"))
+	f.StringVar(&e.tokenFile, "token-file", e.lookup("POINTSMAN_TOKEN_FILE", ""), "`file` with the bearer token"+
+		e.unset("POINTSMAN_TOKEN_FILE", " (default, over loopback and without -tls-cert: the one that the control plane left there for its user)"))
 	f.StringVar(&e.tls.CA, "tls-ca", e.lookup("POINTSMAN_TLS_CA", ""), "`file` of the CA whose signature is believed; \"system\": whom the system believes")
 	f.StringVar(&e.tls.Cert, "tls-cert", e.lookup("POINTSMAN_TLS_CERT", ""), "`file` of the certificate that says who you are")
 	f.StringVar(&e.tls.Key, "tls-key", e.lookup("POINTSMAN_TLS_KEY", ""), "`file` of its key")
@@ -58,6 +59,14 @@ func (e *env) lookup(key, byDefault string) string {
 		}
 	}
 	return byDefault
+}
+
+// unset is a text that holds while the environment says nothing.
+func (e *env) unset(key, text string) string {
+	if e.lookup(key, "") != "" {
+		return ""
+	}
+	return text
 }
 
 // address is where the control plane is looked for.

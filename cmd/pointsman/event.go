@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/pointsman/pointsman/clientlib/route"
+	"github.com/pointsman/pointsman/clientlib/uplink"
 	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
 )
 
@@ -39,6 +41,9 @@ With -json each line is a FleetEvent, or with -agent a Record.`,
   pointsman event list -agent local -since 1h -kind opened`,
 		Args: takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := checkKinds(cmd, kinds, node); err != nil {
+				return err
+			}
 			if node != "" {
 				return e.at(node).agentEvents(cmd, &c, kinds)
 			}
@@ -172,12 +177,35 @@ func eventDetail(ev *pb.Event) string {
 
 // completeEvents gives the kinds of the fleet's events, or of libraries'.
 func completeEvents(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	names := []string{"opened", "half_opened", "ramping", "closed", "limited", "spilling", "leader", "alarm"}
-	if node, _ := cmd.Flags().GetString("agent"); node != "" {
-		names = []string{"source", "unusable", "link_connected", "link_lost"}
-		for k := route.EventOpened; k.String() != "unknown"; k++ {
-			names = append(names, k.String())
+	node, _ := cmd.Flags().GetString("agent")
+	return eventKinds(node), cobra.ShellCompDirectiveNoFileComp
+}
+
+// eventKinds are those of the fleet's events, or of the libraries' behind an agent.
+func eventKinds(node string) []string {
+	if node == "" {
+		return []string{"opened", "half_opened", "ramping", "closed", "limited", "spilling", "leader", "alarm"}
+	}
+	names := []string{"source", "unusable"}
+	for k := uplink.Connected; k.String() != "unknown"; k++ {
+		names = append(names, "link_"+k.String())
+	}
+	for k := route.EventOpened; k.String() != "unknown"; k++ {
+		names = append(names, k.String())
+	}
+	return names
+}
+
+// checkKinds refuses what no event is: nothing would be listed, as if nothing had happened.
+func checkKinds(cmd *cobra.Command, kinds []string, node string) error {
+	known, whose := eventKinds(node), "the fleet's events are (those of libraries are listed with -agent)"
+	if node != "" {
+		whose = "the events of libraries are (those of the fleet are listed without an agent)"
+	}
+	for _, kind := range kinds {
+		if !slices.Contains(known, kind) {
+			return usagef(cmd, "-kind %s: no such kind: %s %s", kind, whose, strings.Join(known, ", "))
 		}
 	}
-	return names, cobra.ShellCompDirectiveNoFileComp
+	return nil
 }

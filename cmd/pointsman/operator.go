@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"strings"
@@ -67,18 +68,24 @@ func checked(findings []*pb.CheckFinding) error {
 
 func newOperatorAdopt(e *env) *cobra.Command {
 	var reason string
-	var yes bool
+	var yes, force bool
 	cmd := &cobra.Command{
 		Use:   "adopt-store -reason WHY",
 		Short: "After etcd was restored from a backup: what it holds now is what counts",
 		Long: `A store that went back is older than what libraries hold: they keep that, status has the alarm store_regressed, and publishing
 is refused. This raises the epoch, so that what the store holds counts as newer: libraries take it, and lose what was
-published since the backup. Look first at what that is: ` + "`pointsman catalog show`" + `. On a terminal it asks.`,
+published since the backup. Look first at what that is: ` + "`pointsman catalog show`" + `. On a terminal it asks. While
+status has no such alarm it is refused (exit code 4) without -force, which a restore takes that too few libraries saw.`,
 		Example: `  pointsman operator adopt-store -reason "etcd restored from Monday's backup"`,
 		Args:    takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := e.why(cmd, &reason); err != nil {
 				return err
+			}
+			if !force {
+				if err := e.wentBack(cmd.Context()); err != nil {
+					return err
+				}
 			}
 			if !yes && e.interactive() {
 				if err := e.confirm("every library will take what this store holds, whatever it runs now. Adopt it? [y/N] "); err != nil {
@@ -91,5 +98,27 @@ published since the backup. Look first at what that is: ` + "`pointsman catalog 
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "why; asked for on a terminal")
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	cmd.Flags().BoolVar(&force, "force", false, "also when the store did not go back")
 	return cmd
+}
+
+const storeRegressed = "store_regressed" // the alarm's first word
+
+// wentBack refuses to adopt a store that is ahead of everybody.
+func (e *env) wentBack(ctx context.Context) error {
+	answer, err := call(ctx, e, services.Status, &pb.StatusRequest{Namespace: e.namespace})
+	if err != nil {
+		return err
+	}
+	for _, alarm := range answer.GetAlarms() {
+		if strings.HasPrefix(alarm, storeRegressed) {
+			return nil
+		}
+	}
+	return &failure{
+		code: exitRefused,
+		err: fmt.Errorf("there is no alarm %s: adopting would begin epoch %d, and each library would take generation %d anew, whatever it holds",
+			storeRegressed, answer.GetHead().GetEpoch()+1, answer.GetHead().GetGeneration()),
+		next: "-force does it all the same: after a restore that too few libraries saw for an alarm",
+	}
 }

@@ -117,12 +117,14 @@ func isAddress(target string) bool {
 	return strings.HasPrefix(target, "unix:") || err == nil && port != ""
 }
 
-// tokens are the files whose tokens are shown, one after the other: the one that is named; over loopback else
-// all that control planes of this host left for their user: some of those may be gone.
+// tokens are the files whose tokens are shown, one after the other: the one that is named; without a certificate
+// over loopback else all that control planes of this host left for their user: some of those may be gone.
 func (e *env) tokens(target string) []string {
 	switch {
 	case e.tokenFile != "":
 		return []string{e.tokenFile}
+	case e.tls.Cert != "": // it says who asks: a token would go before it
+		return nil
 	case strings.HasPrefix(target, "unix:") || !cert.Here(target):
 		return nil
 	}
@@ -166,7 +168,9 @@ func (e *env) remote(err error, reached bool) error {
 	case codes.Canceled:
 		f.err = errors.New("interrupted")
 	case codes.NotFound:
-		f.next = "`pointsman status`, `catalog history` and `catalog show` say what there is"
+		if !strings.Contains(s.Message(), "`pointsman ") { // it says itself where to look
+			f.next = "`pointsman status`, `catalog history` and `catalog show` say what there is"
+		}
 	case codes.Unimplemented:
 		if strings.Contains(s.Message(), "HTTP status") {
 			f.err, f.next = fmt.Errorf("what answers at %s is no control plane: %s", e.address(), s.Message()), "set POINTSMAN_ADDR or -addr"

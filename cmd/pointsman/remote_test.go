@@ -290,3 +290,53 @@ func TestATokenThatWasLeftAndIsNotKnownIsNamed(t *testing.T) {
 		t.Errorf("exit %d: %s", code, stderr)
 	}
 }
+
+func TestACertificateThatIsNamedIsNotPassedOverForATokenThatNobodyNamed(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	left := dev.TokenFile()
+	if _, err := cert.OwnToken(left); err != nil {
+		t.Fatal(err)
+	}
+	shown := func(e env) bool { return slices.Contains(e.tokens("localhost:7600"), left) }
+	if !shown(env{tls: cert.Files{CA: "ca"}}) || shown(env{tls: cert.Files{CA: "ca", Cert: "cert", Key: "key"}}) || shown(env{tokenFile: "named"}) {
+		t.Error("what a control plane left is shown with a certificate or a token that is named, or not without")
+	}
+}
+
+func TestATokenFileThatOthersMayReadIsRefused(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(file, []byte("secret\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(file, 0o644); err != nil { // whatever the umask
+		t.Fatal(err)
+	}
+	code, _, stderr := pointsman(nil, "status", "-addr", "127.0.0.1:1", "-token-file", file)
+	if code != 1 || !strings.Contains(stderr, "others may open it (-rw-r--r--): chmod 600 "+file) {
+		t.Errorf("exit %d: %s", code, stderr)
+	}
+}
+
+func TestHelpSaysOneDefault(t *testing.T) {
+	for _, environ := range [][]string{nil, {"POINTSMAN_ADDR=h:1", "POINTSMAN_TOKEN_FILE=f"}} {
+		_, stdout, _ := pointsman(environ, "status", "-h")
+		for line := range strings.Lines(stdout) {
+			if strings.Count(line, "(default") > 1 {
+				t.Error(line)
+			}
+		}
+	}
+}
+
+func TestAStoreThatDidNotGoBackIsAdoptedByForceOnly(t *testing.T) {
+	w := newWorld()
+	environ := []string{"POINTSMAN_ADDR=" + serve(t, w)}
+	adopt := []string{"operator", "adopt-store", "-reason", "x"}
+	code, stdout, stderr := pointsman(environ, adopt...)
+	if code != 4 || stdout != "" || !strings.Contains(stderr, "no alarm store_regressed: adopting would begin epoch") {
+		t.Errorf("exit %d: %s%s", code, stdout, stderr)
+	}
+	if code, _, stderr := pointsman(environ, append(adopt, "-force")...); code != 0 {
+		t.Error(stderr)
+	}
+}

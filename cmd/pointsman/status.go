@@ -173,7 +173,7 @@ func leaderLine(s *pb.StatusResponse) string {
 		line += ", since " + moment(l.Since)
 	}
 	if s.Leads {
-		line += "; it answers"
+		line += ": this replica"
 	}
 	return line
 }

@@ -15,10 +15,10 @@ import (
 func TestWhoLeadsInOneLine(t *testing.T) {
 	at := timestamppb.New(time.Date(2026, 12, 1, 3, 0, 0, 0, time.UTC))
 	for want, s := range map[string]*pb.StatusResponse{
-		"none: each process goes by its own breakers":                   {},
-		"none now; what is known is of term 9, and ages":                {Term: 9},
-		"cp-1 at 10.0.0.1:7400, term 9, since 2026-12-01 03:00:00Z":     {Term: 9, Leader: &pb.Leader{Replica: "cp-1", Address: "10.0.0.1:7400", Term: 9, Since: at}},
-		"10.0.0.1:7400, term 9, since 2026-12-01 03:00:00Z; it answers": {Term: 9, Leads: true, Leader: &pb.Leader{Replica: "10.0.0.1:7400", Address: "10.0.0.1:7400", Term: 9, Since: at}},
+		"none: each process goes by its own breakers":                     {},
+		"none now; what is known is of term 9, and ages":                  {Term: 9},
+		"cp-1 at 10.0.0.1:7400, term 9, since 2026-12-01 03:00:00Z":       {Term: 9, Leader: &pb.Leader{Replica: "cp-1", Address: "10.0.0.1:7400", Term: 9, Since: at}},
+		"10.0.0.1:7400, term 9, since 2026-12-01 03:00:00Z: this replica": {Term: 9, Leads: true, Leader: &pb.Leader{Replica: "10.0.0.1:7400", Address: "10.0.0.1:7400", Term: 9, Since: at}},
 	} {
 		if got := leaderLine(s); got != want {
 			t.Errorf("%q, want %q", got, want)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -36,6 +37,8 @@ to a new file that only you may read, and not to the screen. An agent's token is
 			switch {
 			case request.Role == "":
 				return usagef(cmd, "a token needs -role: client, agent, reader, operator or admin")
+			case !slices.Contains(tokenRoles, request.Role):
+				return usagef(cmd, "-role %s: want client, agent, reader, operator or admin", request.Role)
 			case lasts < 0 || cmd.Flags().Changed("for") && lasts < time.Second:
 				return usagef(cmd, "-for %v: want a second or more; without -for it is good until it is revoked", lasts)
 			}

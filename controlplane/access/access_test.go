@@ -212,3 +212,24 @@ func FuzzBearer(f *testing.F) {
 		}
 	})
 }
+
+func TestWhoIsTurnedAwayIsToldTheWholeRemedy(t *testing.T) {
+	w := newWorld()
+	id, secret := w.token(t, "ci", Operator, 0)
+	w.revoke(id)
+	_, revoked := w.call(bearing(as("", elsewhere), secret), "CatalogService/Plan")
+	_, relay := w.Join(as("n1", elsewhere), &pb.Hello{Relay: true})
+	_, leaf := w.Join(as("n1", elsewhere), &pb.Hello{})
+	_, headers := w.call(as("n1", elsewhere), "SyncService/Sync")
+	for remedy, err := range map[string]error{
+		"`pointsman role unrevoke " + id + "`":                                                        revoked,
+		"no role, and a relay needs agent: an admin gives it with `pointsman role grant cn/n1 agent`": relay,
+		"with `pointsman role grant cn/n1 client`":                                                    leaf,
+		"if it is an agent, with `pointsman role grant cn/n1 agent`":                                  headers,
+	} {
+		want(t, err, codes.PermissionDenied)
+		if !strings.Contains(err.Error(), remedy) {
+			t.Errorf("%v, want %s", err, remedy)
+		}
+	}
+}

@@ -23,6 +23,14 @@ type Caller struct {
 	node     string // the only one it may speak for; empty: any
 }
 
+// has is its role in words.
+func (c Caller) has() string {
+	if c.Role == Nobody {
+		return "no role"
+	}
+	return "role " + c.Role
+}
+
 type callerKey struct{}
 
 // From is who a call comes from; the zero Caller: nobody looked.
@@ -94,7 +102,7 @@ func (g *Guard) stands(r *rights, p cert.Peer) error {
 func (r *rights) standing(subjects ...string) error {
 	for _, s := range subjects {
 		if v := r.revoked[s]; v != nil {
-			return status.Errorf(codes.PermissionDenied, "%s was revoked: %s: an admin takes that back with `pointsman role unrevoke`, or makes a new token", s, v.GetReason())
+			return status.Errorf(codes.PermissionDenied, "%s was revoked: %s: an admin takes that back with `pointsman role unrevoke %s`, or makes a new token", s, v.GetReason(), s)
 		}
 	}
 	return nil
@@ -154,10 +162,10 @@ func allow(c Caller, method string) error {
 	case May(c.Role, role):
 		return nil
 	}
-	has := "no role"
-	if c.Role != Nobody {
-		has = "role " + c.Role
+	text := fmt.Sprintf("%s has %s, and %s needs %s: an admin gives it with `pointsman role grant %s %s`",
+		c.Identity, c.has(), strings.TrimPrefix(method, service), role, c.Identity, role)
+	if method == syncMethod { // who it is for, only the hello tells, which comes after this
+		text += fmt.Sprintf("; if it is an agent, with `pointsman role grant %s %s`", c.Identity, Agent)
 	}
-	return status.Errorf(codes.PermissionDenied, "%s has %s, and %s needs %s: an admin gives it with `pointsman role grant %s %s`",
-		c.Identity, has, strings.TrimPrefix(method, service), role, c.Identity, role)
+	return status.Error(codes.PermissionDenied, text)
 }

@@ -15,13 +15,16 @@ import (
 func (g *Guard) Join(ctx context.Context, hello *pb.Hello) (hub.Guest, error) {
 	md, _ := metadata.FromIncomingContext(ctx)
 	c, err := g.admit(ctx, md, syncMethod)
+	if err != nil && c.Identity != "" && hello.GetRelay() { // known, and without the role: a client's would not do
+		return hub.Guest{}, noRelay(c)
+	}
 	if err != nil {
 		return hub.Guest{}, err
 	}
 	out := hub.Guest{Identity: c.Identity, Node: c.node, Relay: May(c.Role, Agent), Replica: May(c.Role, Replica)}
 	switch {
 	case hello.GetRelay() && !out.Relay:
-		err = status.Errorf(codes.PermissionDenied, "%s has role %s, and a relay needs %s: an admin gives it with `pointsman role grant %s %s`", c.Identity, c.Role, Agent, c.Identity, Agent)
+		err = noRelay(c)
 	case out.Node != "" && hello.GetRelay() && hello.GetNode() != out.Node:
 		err = status.Errorf(codes.PermissionDenied, "%s may speak for node %q, and says it is %.64q: start it with -node %s, or give it that node with `pointsman role grant %s %s -node NAME`",
 			c.Identity, out.Node, hello.GetNode(), out.Node, c.Identity, c.Role)
@@ -31,4 +34,9 @@ func (g *Guard) Join(ctx context.Context, hello *pb.Hello) (hub.Guest, error) {
 		return hub.Guest{}, err
 	}
 	return out, nil
+}
+
+func noRelay(c Caller) error {
+	return status.Errorf(codes.PermissionDenied, "%s has %s, and a relay needs %s: an admin gives it with `pointsman role grant %s %s`",
+		c.Identity, c.has(), Agent, c.Identity, Agent)
 }

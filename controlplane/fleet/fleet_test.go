@@ -314,3 +314,15 @@ func recount(f *Fleet, s *site) (votes int, failing [breaker.Classes][tracks]int
 	}
 	return votes, failing, load
 }
+
+// People ask why a breaker is not closed when another leader has taken over as well.
+func TestATakeoverKeepsWhyABreakerRamps(t *testing.T) {
+	f := New(Config{Held: []route.FleetEndpoint{
+		{Name: "a", Identity: 1, Breakers: []route.FleetBreaker{{State: route.FleetRamp, Round: 7, Reason: "3 of 4 nodes"}}},
+	}})
+	f.Apply(1, &route.Catalog{Endpoints: []route.Endpoint{{Name: "a", Identity: 1}}})
+	row, _ := f.Row(1, "a")
+	if len(row.Breakers) != 1 || row.Breakers[0].State != route.FleetRamp || row.Breakers[0].Reason != "3 of 4 nodes" {
+		t.Errorf("taken over: %+v", row.Breakers)
+	}
+}

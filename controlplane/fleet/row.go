@@ -59,6 +59,7 @@ func (e *endpoint) breaker(w *word) route.FleetBreaker {
 	case route.FleetOpen, route.FleetHalfOpen:
 		b.Soft, b.Reason, b.OpenUntil = w.soft, w.evidence, w.openUntil
 	case route.FleetRamp:
+		b.Reason = w.evidence // the next leader tells people by it; nobody decides by it
 		b.RampFrom, b.RampFor, b.RampSuccesses = w.rampFrom, e.spec.Breaker.Ramp, w.rampGood
 	}
 	return b

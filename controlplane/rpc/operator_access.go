@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/pointsman/pointsman/controlplane/access"
+	"github.com/pointsman/pointsman/controlplane/store"
 	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
 )
 
@@ -59,6 +60,9 @@ func (s *operatorService) GrantRole(ctx context.Context, r *pb.GrantRoleRequest)
 	err := s.Store.PutRole(ctx, s.Namespace, &pb.RoleBinding{
 		Identity: r.GetIdentity(), Role: r.GetRole(), Node: r.GetNode(), Actor: actor(ctx, ""), Time: timestamppb.Now(),
 	})
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, status.Errorf(codes.NotFound, "%s has no role of its own: `pointsman role list` lists who has", r.GetIdentity())
+	}
 	return &pb.GrantRoleResponse{}, problem(err)
 }
 
@@ -84,7 +88,11 @@ func (s *operatorService) Unrevoke(ctx context.Context, r *pb.UnrevokeRequest) (
 	if err := access.CheckSubject(r.GetSubject()); err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
-	return &pb.UnrevokeResponse{}, problem(s.Store.DeleteRevocation(ctx, s.Namespace, revocation(ctx, r.GetSubject(), "")))
+	err := s.Store.DeleteRevocation(ctx, s.Namespace, revocation(ctx, r.GetSubject(), ""))
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, status.Errorf(codes.NotFound, "%s is not revoked: `pointsman role list` lists what is", r.GetSubject())
+	}
+	return &pb.UnrevokeResponse{}, problem(err)
 }
 
 func revocation(ctx context.Context, subject, reason string) *pb.Revocation {

@@ -118,3 +118,11 @@ func TestAnAlarmThatTheStoreFoundIsToldOnce(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+func TestWhatWasNotGivenOrRevokedIsSaidInPeoplesWords(t *testing.T) {
+	w := newWorld(t)
+	_, err := w.operator.Unrevoke(t.Context(), &pb.UnrevokeRequest{Subject: "token/ci"})
+	wantCode(t, err, codes.NotFound, "token/ci is not revoked: `pointsman role list` lists what is")
+	_, err = w.operator.GrantRole(t.Context(), &pb.GrantRoleRequest{Identity: "cn/ada"})
+	wantCode(t, err, codes.NotFound, "cn/ada has no role of its own: `pointsman role list` lists who has")
+}

@@ -157,7 +157,7 @@ func TestAnOverrideIsTakenBackByItsKind(t *testing.T) {
 	if diff := cmp.Diff([]string{"chat-a weight"}, w.words(t)); diff != "" {
 		t.Error(diff)
 	}
-	if got := w.lastAct(t); got != "zoë unbreaker chat-a" {
+	if got := w.lastAct(t); got != "zoë breaker clear chat-a" {
 		t.Error(got)
 	}
 	_, err := w.fleet.RemoveOverride(t.Context(), &pb.RemoveOverrideRequest{Endpoint: "chat-a", Kind: "breaker"})

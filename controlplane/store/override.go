@@ -121,12 +121,20 @@ func (s *Store) remove(ctx context.Context, k keys, r removal) (*pb.Head, error)
 		if len(found) == 0 || !r.is(found[0]) {
 			return nil, fmt.Errorf("endpoint %q has no %s: %w", r.Endpoint, r.Kind, ErrNotFound)
 		}
-		a := newAct(g, &pb.AuditRecord{Verb: "un" + r.Kind, Subject: r.Endpoint, Actor: r.Actor, Reason: r.Reason})
+		a := newAct(g, &pb.AuditRecord{Verb: removed(r.Kind), Subject: r.Endpoint, Actor: r.Actor, Reason: r.Reason})
 		a.tenure = r.tenure
 		a.when = append(a.when, clientv3.Compare(clientv3.ModRevision(key), "=", got.Get().Kvs[0].ModRevision))
 		a.then = append(a.then, clientv3.OpDelete(key))
 		return a, nil
 	})
+}
+
+// removed is how people say that an override was taken back.
+func removed(kind string) string {
+	if kind == "breaker" {
+		return "breaker clear"
+	}
+	return "un" + kind
 }
 
 // Overrides lists what operators set, also what has run out and was not yet deleted.

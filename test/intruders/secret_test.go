@@ -97,7 +97,7 @@ func TestSecretsAreToldNowhere(t *testing.T) {
 	broken.Cert = broken.Key
 	fmt.Fprintln(said, broken.Check(), statusOf(t, w.dial(t, cert.Files{}, "")), cert.Files{CA: acme.Key}.Check())
 	misplaced := filepath.Join(t.TempDir(), "token")
-	if err := os.WriteFile(misplaced, []byte(made.GetToken()+"\n"+made.GetToken()), 0o644); err != nil {
+	if err := os.WriteFile(misplaced, []byte(made.GetToken()+"\n"+made.GetToken()), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	_, err := cert.ReadToken(misplaced)
