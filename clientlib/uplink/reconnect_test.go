@@ -208,7 +208,7 @@ func TestRule12AGoodbyeLeadsToAnotherParent(t *testing.T) {
 		if next := elsewhere(1, 2, bye, draw) % 2; next != 1 {
 			t.Errorf("of two, to %d", next)
 		}
-		if next := elsewhere(1, 1, bye, draw) % 1; next != 0 {
+		if next := elsewhere(1, 1, bye, draw); next != 1 {
 			t.Errorf("of one, to %d", next)
 		}
 	}
