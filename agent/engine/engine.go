@@ -91,13 +91,7 @@ func (r *Reader) members() []Target {
 	targets := r.config.Targets()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.read) > len(targets) {
-		for t := range r.read {
-			if !slices.Contains(targets, t) {
-				delete(r.read, t)
-			}
-		}
-	}
+	rota.Only(r.read, targets)
 	return targets
 }
 

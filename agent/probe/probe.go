@@ -11,7 +11,6 @@ import (
 	"math/rand/v2"
 	"net"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -70,13 +69,7 @@ func (p *Prober) members() []Target {
 	targets := p.config.Targets()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.results) > len(targets) {
-		for t := range p.results {
-			if !slices.Contains(targets, t) {
-				delete(p.results, t)
-			}
-		}
-	}
+	rota.Only(p.results, targets)
 	return targets
 }
 

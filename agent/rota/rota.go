@@ -5,6 +5,7 @@ package rota
 import (
 	"context"
 	"hash/maphash"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -16,6 +17,14 @@ type Rota[T comparable] struct {
 	Visit   func(ctx context.Context, member T) (next time.Duration) // and when to come again
 	Within  time.Duration                                            // a new member's first visit: at a time of its own
 	AtOnce  int                                                      // visits
+}
+
+// Only drops from what visits found of members what is of none any more.
+func Only[T comparable, V any](found map[T]V, members []T) {
+	if len(found) <= len(members) {
+		return // what is of none goes when its successor was visited
+	}
+	maps.DeleteFunc(found, func(m T, _ V) bool { return !slices.Contains(members, m) })
 }
 
 const look = 250 * time.Millisecond
