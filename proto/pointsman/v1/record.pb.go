@@ -657,6 +657,7 @@ type Decision struct {
 	Factor        float64                `protobuf:"fixed64,11,opt,name=factor,proto3" json:"factor,omitempty"`
 	Top           float64                `protobuf:"fixed64,12,opt,name=top,proto3" json:"top,omitempty"`
 	Drawn         []*Considered          `protobuf:"bytes,13,rep,name=drawn,proto3" json:"drawn,omitempty"`
+	Bias          float64                `protobuf:"fixed64,14,opt,name=bias,proto3" json:"bias,omitempty"` // the second wins when its score × this is less than the first's, or equal; 0: 1
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -782,6 +783,13 @@ func (x *Decision) GetDrawn() []*Considered {
 	return nil
 }
 
+func (x *Decision) GetBias() float64 {
+	if x != nil {
+		return x.Bias
+	}
+	return 0
+}
+
 // Considered is an endpoint as a decision saw it. The inputs that its strategy does not ask for
 // are 0 in a decision.
 type Considered struct {
@@ -799,6 +807,8 @@ type Considered struct {
 	RowAgeMs      uint32                 `protobuf:"varint,11,opt,name=row_age_ms,json=rowAgeMs,proto3" json:"row_age_ms,omitempty"`          // of what the fleet said; 0: nothing
 	SampleAgeMs   uint32                 `protobuf:"varint,12,opt,name=sample_age_ms,json=sampleAgeMs,proto3" json:"sample_age_ms,omitempty"` // of the latest latency; 0: none
 	Samples       uint32                 `protobuf:"varint,13,opt,name=samples,proto3" json:"samples,omitempty"`
+	Temper        float64                `protobuf:"fixed64,14,opt,name=temper,proto3" json:"temper,omitempty"` // of predictive: what the age of the loads takes back
+	Health        float64                `protobuf:"fixed64,15,opt,name=health,proto3" json:"health,omitempty"` // of predictive: what slowdown and failures multiply the time with
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -920,6 +930,20 @@ func (x *Considered) GetSampleAgeMs() uint32 {
 func (x *Considered) GetSamples() uint32 {
 	if x != nil {
 		return x.Samples
+	}
+	return 0
+}
+
+func (x *Considered) GetTemper() float64 {
+	if x != nil {
+		return x.Temper
+	}
+	return 0
+}
+
+func (x *Considered) GetHealth() float64 {
+	if x != nil {
+		return x.Health
 	}
 	return 0
 }
@@ -1139,7 +1163,7 @@ const file_pointsman_v1_record_proto_rawDesc = "" +
 	"\x06cached\x18\x02 \x01(\x03R\x06cached\x12\x18\n" +
 	"\awritten\x18\x03 \x01(\x03R\awritten\x12\x16\n" +
 	"\x06output\x18\x04 \x01(\x03R\x06output\x12\x1c\n" +
-	"\testimated\x18\x05 \x01(\bR\testimated\"\xdc\x02\n" +
+	"\testimated\x18\x05 \x01(\bR\testimated\"\xf0\x02\n" +
 	"\bDecision\x12\x1a\n" +
 	"\brevision\x18\x01 \x01(\x04R\brevision\x12\x1e\n" +
 	"\n" +
@@ -1156,7 +1180,8 @@ const file_pointsman_v1_record_proto_rawDesc = "" +
 	" \x01(\rR\x06chosen\x12\x16\n" +
 	"\x06factor\x18\v \x01(\x01R\x06factor\x12\x10\n" +
 	"\x03top\x18\f \x01(\x01R\x03top\x12.\n" +
-	"\x05drawn\x18\r \x03(\v2\x18.pointsman.v1.ConsideredR\x05drawn\"\xcb\x02\n" +
+	"\x05drawn\x18\r \x03(\v2\x18.pointsman.v1.ConsideredR\x05drawn\x12\x12\n" +
+	"\x04bias\x18\x0e \x01(\x01R\x04bias\"\xfb\x02\n" +
 	"\n" +
 	"Considered\x12\x1a\n" +
 	"\bendpoint\x18\x01 \x01(\tR\bendpoint\x12\x12\n" +
@@ -1173,7 +1198,9 @@ const file_pointsman_v1_record_proto_rawDesc = "" +
 	"\n" +
 	"row_age_ms\x18\v \x01(\rR\browAgeMs\x12\"\n" +
 	"\rsample_age_ms\x18\f \x01(\rR\vsampleAgeMs\x12\x18\n" +
-	"\asamples\x18\r \x01(\rR\asamples\"a\n" +
+	"\asamples\x18\r \x01(\rR\asamples\x12\x16\n" +
+	"\x06temper\x18\x0e \x01(\x01R\x06temper\x12\x16\n" +
+	"\x06health\x18\x0f \x01(\x01R\x06health\"a\n" +
 	"\vExplanation\x128\n" +
 	"\n" +
 	"candidates\x18\x01 \x03(\v2\x18.pointsman.v1.ConsideredR\n" +

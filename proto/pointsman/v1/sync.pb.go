@@ -2295,8 +2295,12 @@ type Row struct {
 	CostNanoUsd         int64                  `protobuf:"varint,16,opt,name=cost_nano_usd,json=costNanoUsd,proto3" json:"cost_nano_usd,omitempty"`
 	Invalid             uint64                 `protobuf:"varint,17,opt,name=invalid,proto3" json:"invalid,omitempty"` // answers that a validator refused: no failures
 	// Of successes: how long their tokens would take at speed 1, and how long they took.
-	WorkUs        uint64 `protobuf:"varint,18,opt,name=work_us,json=workUs,proto3" json:"work_us,omitempty"`
-	BusyUs        uint64 `protobuf:"varint,19,opt,name=busy_us,json=busyUs,proto3" json:"busy_us,omitempty"`
+	WorkUs uint64 `protobuf:"varint,18,opt,name=work_us,json=workUs,proto3" json:"work_us,omitempty"`
+	BusyUs uint64 `protobuf:"varint,19,opt,name=busy_us,json=busyUs,proto3" json:"busy_us,omitempty"`
+	// Of the same successes: how long their first tokens took, or what stands for them, and how
+	// long their inputs explain.
+	WaitedUs      uint64 `protobuf:"varint,20,opt,name=waited_us,json=waitedUs,proto3" json:"waited_us,omitempty"`
+	ExplainedUs   uint64 `protobuf:"varint,21,opt,name=explained_us,json=explainedUs,proto3" json:"explained_us,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2460,6 +2464,20 @@ func (x *Row) GetWorkUs() uint64 {
 func (x *Row) GetBusyUs() uint64 {
 	if x != nil {
 		return x.BusyUs
+	}
+	return 0
+}
+
+func (x *Row) GetWaitedUs() uint64 {
+	if x != nil {
+		return x.WaitedUs
+	}
+	return 0
+}
+
+func (x *Row) GetExplainedUs() uint64 {
+	if x != nil {
+		return x.ExplainedUs
 	}
 	return 0
 }
@@ -3421,7 +3439,7 @@ type FleetLoad struct {
 	OutstandingTokens   uint64                 `protobuf:"varint,4,opt,name=outstanding_tokens,json=outstandingTokens,proto3" json:"outstanding_tokens,omitempty"`
 	Successes           float64                `protobuf:"fixed64,5,opt,name=successes,proto3" json:"successes,omitempty"` // decayed
 	Samples             float64                `protobuf:"fixed64,6,opt,name=samples,proto3" json:"samples,omitempty"`     // decayed
-	Slowdown            float64                `protobuf:"fixed64,7,opt,name=slowdown,proto3" json:"slowdown,omitempty"`   // median
+	Slowdown            float64                `protobuf:"fixed64,7,opt,name=slowdown,proto3" json:"slowdown,omitempty"`   // times as long to first tokens as their inputs explain: decayed sums
 	SlowdownSamples     float64                `protobuf:"fixed64,8,opt,name=slowdown_samples,json=slowdownSamples,proto3" json:"slowdown_samples,omitempty"`
 	Witnesses           uint32                 `protobuf:"varint,9,opt,name=witnesses,proto3" json:"witnesses,omitempty"` // nodes that use it: a leader that follows another knows its quorums by them
 	unknownFields       protoimpl.UnknownFields
@@ -3979,7 +3997,7 @@ const file_pointsman_v1_sync_proto_rawDesc = "" +
 	"\areached\x18\x03 \x01(\bR\areached\x12\x16\n" +
 	"\x06reason\x18\x04 \x01(\tR\x06reason\x12\x1d\n" +
 	"\n" +
-	"connect_us\x18\x05 \x01(\x03R\tconnectUs\"\xe8\x04\n" +
+	"connect_us\x18\x05 \x01(\x03R\tconnectUs\"\xa8\x05\n" +
 	"\x03Row\x12\x1a\n" +
 	"\bendpoint\x18\x01 \x01(\tR\bendpoint\x12\x1a\n" +
 	"\bidentity\x18\x02 \x01(\x06R\bidentity\x12)\n" +
@@ -4000,7 +4018,9 @@ const file_pointsman_v1_sync_proto_rawDesc = "" +
 	"\rcost_nano_usd\x18\x10 \x01(\x03R\vcostNanoUsd\x12\x18\n" +
 	"\ainvalid\x18\x11 \x01(\x04R\ainvalid\x12\x17\n" +
 	"\awork_us\x18\x12 \x01(\x04R\x06workUs\x12\x17\n" +
-	"\abusy_us\x18\x13 \x01(\x04R\x06busyUs\"4\n" +
+	"\abusy_us\x18\x13 \x01(\x04R\x06busyUs\x12\x1b\n" +
+	"\twaited_us\x18\x14 \x01(\x04R\bwaitedUs\x12!\n" +
+	"\fexplained_us\x18\x15 \x01(\x04R\vexplainedUs\"4\n" +
 	"\x06Bucket\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\rR\x05index\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\x04R\x05count\"\xd6\x01\n" +
