@@ -28,7 +28,7 @@ type TransportConfig struct {
 
 	// Validate judges an answer that is good otherwise: an error refuses it, and counts
 	// against the endpoint's quality. A whole answer is not given to the caller then, but
-	// asked for one tier further, once, if the workload escalates on quality. Of a live
+	// asked for one band or tier further, once, if the workload escalates on quality. Of a live
 	// stream the caller has had all but the end: it only counts, and no more than
 	// MaxAnswer of it is judged.
 	Validate func(context.Context, Answer) error

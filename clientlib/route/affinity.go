@@ -1,8 +1,15 @@
 package route
 
-import "github.com/pointsman/pointsman/clientlib/route/window"
+import (
+	"math"
+
+	"github.com/pointsman/pointsman/clientlib/route/window"
+)
 
 const fewMore = 4 // requests by which a home must exceed the median before it is left
+
+// With tells whether a rule goes with a strategy: score needs one that has scores.
+func (r AffinityRule) With(s Strategy) bool { return r != AffinityScore || s.scores() }
 
 // key is what a call shares with others of one home; without one, no home is its own.
 func (c *Call) key(w *Workload) (key uint32, ok bool) {
@@ -28,11 +35,12 @@ func (c *Call) key(w *Workload) (key uint32, ok bool) {
 	return AffinityKey(tenant, w.Name, on), true
 }
 
-// home is the endpoint that has seen the call's key before: the first of the key's homes that
-// takes the call, unless it does much worse than others.
+// home is the endpoint that has seen the call's key before, by rule median: the first of the
+// key's homes that takes the call, unless it does much worse than others.
 func (r *Router) home(now int64, d *draws, p *pool, tier int, c *Call) int32 {
 	w := p.work.compiled
-	if w.spec.Strategy == Hash || w.tables[tier].Len() == 0 {
+	hand := w.handOf(tier, r.leading(p, tier, c))
+	if w.spec.Strategy == Hash || w.tables[hand].Len() == 0 {
 		return nowhere
 	}
 	key, ok := c.key(w.spec)
@@ -40,7 +48,7 @@ func (r *Router) home(now int64, d *draws, p *pool, tier int, c *Call) int32 {
 		return nowhere
 	}
 	for k := range uint32(maxDraws) {
-		if place := r.homeOf(now, d, p, tier, c, Rehash(key, k)); place != nowhere {
+		if place := r.homeOf(now, d, p, hand, c, Rehash(key, k)); place != nowhere {
 			if r.strained(now, p, tier, place) {
 				break
 			}
@@ -48,6 +56,89 @@ func (r *Router) home(now int64, d *draws, p *pool, tier int, c *Call) int32 {
 		}
 	}
 	return nowhere
+}
+
+// near is rule score: a home of the call's key, the first or else the second, whose score is no
+// more than slack times that of what the strategy chooses, where the cache is of no help; else
+// that. Homes are of the band that it is of.
+func (r *Router) near(now int64, d *draws, p *pool, tier int, c *Call) int32 {
+	at, h, w := r.draw(now, d, p, tier, c), &r.choice, p.work.compiled
+	key, ok := c.key(w.spec)
+	hand := w.handOf(tier, h.band)
+	if at == nowhere || !ok || w.tables[hand].Len() == 0 {
+		return at
+	}
+	rival, score := r.finalist(now, p, c)
+	first := nowhere
+	for k := range uint32(maxDraws) {
+		place := w.tables[hand].At(Rehash(key, k))
+		if place == first || !p.seats(hand, place) {
+			continue
+		}
+		number := either(first == nowhere, firstHome, secondHome)
+		if r.welcomes(now, d, p, hand, c, place) {
+			mine := trial{place: place}
+			if s := r.score(now, p, place, c, p.work.credit(number, c), &mine); s <= float64(w.spec.Affinity.Slack*score) {
+				h.prefer(number, mine, rival, w.spec.Affinity.Slack)
+				return place
+			}
+		}
+		if number == secondHome {
+			break
+		}
+		first = place
+	}
+	return at
+}
+
+// Which home of its key an attempt went to, by rule score.
+const (
+	noHome uint8 = iota // elsewhere
+	firstHome
+	secondHome
+)
+
+// prefer notes that a home was taken, and over what.
+func (h *choice) prefer(number uint8, home, over trial, slack float64) {
+	h.way, h.home, h.trials = WayHome, number, [2]trial{home, over}
+	h.drawn, h.chosen, h.tie, h.bias = 2, 0, 0, slack
+}
+
+// cached is the part of a prompt that answers had from their endpoint's cache: the mean of all,
+// then of the latest.
+type cached struct {
+	part float64
+	n    int64
+}
+
+const latest = 64 // answers that count for the part of prompts that is cached
+
+func (m *cached) learn(part float64) {
+	m.n = min(m.n+1, latest)
+	m.part += float64((part - m.part) / float64(m.n))
+}
+
+// credit is how many tokens of a call's prompt a home is expected to have cached.
+func (w *work) credit(home uint8, c *Call) int64 {
+	if home == noHome {
+		return 0
+	}
+	return min(int64(float64(w.cached[home-firstHome].part*float64(c.request.Input))), math.MaxUint32)
+}
+
+// recall learns from an answer that came from a home.
+func (w *work) recall(s *slot, o *Outcome) {
+	if part, told := o.reused(); told && s.home != noHome {
+		w.cached[s.home-firstHome].learn(part)
+	}
+}
+
+// reused is the part of the prompt that was cached, if the endpoint told.
+func (o *Outcome) reused() (part float64, told bool) {
+	if o.Usage.Input <= 0 || o.Estimated {
+		return 0, false
+	}
+	return min(float64(tokens(o.Usage.Cached))/float64(tokens(o.Usage.Input)), 1), true
 }
 
 // strained is rule median: much slower than the tier's median, or much more loaded for its

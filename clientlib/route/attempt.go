@@ -2,7 +2,10 @@ package route
 
 import "github.com/pointsman/pointsman/clientlib/route/breaker"
 
-const lostGrace = 30 * second // past every limit an attempt that nobody ended is swept
+const (
+	lostGrace       = 30 * second // past every limit an attempt that nobody ended is swept
+	overdue   int64 = -1
+)
 
 // Attempt is taken once, by a Send step, and given back once, by Settle or Abandon.
 type Attempt struct {
@@ -25,13 +28,14 @@ type slot struct {
 	learned        *learned
 	tally          *tally
 	started        int64
-	firstAt        int64 // 0: no first token yet
-	ttftLimit      int64 // above it a first token is late; 0: never
-	older, younger int32 // without a first token at the same endpoint; −1: none
+	firstAt        int64  // 0: no first token yet
+	ttftLimit      int64  // above it a first token is late; 0: never; overdue: it is, and was counted
+	older, younger int32  // without a first token at the same endpoint; −1: none
+	cached         uint32 // tokens of the input, as expected: they are not read
 	classes        breaker.ClassSet
-	stream         bool
-	late           bool // counted before its first token came
-	local          bool // a probe of this process's own half-open
+	unread         bool  // its prompt counts as pending
+	local          bool  // a probe of this process's own half-open
+	home           uint8 // it went to the key's first home, or its second; 0: neither
 
 	round    uint64
 	policyAt int64 // when the workload's own limit passes; lostAt: it has none
@@ -52,7 +56,8 @@ func (r *Router) send(now int64, p *pool, m *member, c *Call, probe probe, step 
 	s.learned, s.tally, s.endpoint, s.call, s.permit = m.learned, m.tally, e, c, probe.permit
 	s.tally.work = p.work
 	s.started, s.input, s.output = now, q.Input, r.need.answer
-	s.classes, s.stream, s.local, s.round = p.ask.classes, q.Stream, probe.round != 0, probe.round
+	s.home, s.cached = r.choice.home, uint32(p.work.credit(r.choice.home, c))
+	s.classes, s.local, s.round = p.ask.classes, probe.round != 0, probe.round
 	if !s.local {
 		s.round = m.breaker.Round()
 	}
@@ -96,7 +101,7 @@ func (s *slot) limit(w *Workload, deadline int64, l *Limits) {
 	}
 	s.lostAt = deadline + lostGrace
 	first := a.Answer
-	if s.stream {
+	if s.streamed() {
 		first = a.FirstToken
 	}
 	s.policyAt = s.lostAt
@@ -107,20 +112,29 @@ func (s *slot) limit(w *Workload, deadline int64, l *Limits) {
 
 func (e *Endpoint) ttftLimit(input int64) int64 { return e.Breaker.TTFTLimit + 3*kappa*input }
 
-// dueAt is when a first token counts as missing, or the attempt as lost.
+// dueAt is when a first token counts as missing, a prompt as read since nothing else tells, or
+// the attempt as lost.
 func (s *slot) dueAt() int64 {
-	if s.stream && s.ttftLimit > 0 && s.firstAt == 0 && !s.late {
+	if !s.streamed() && s.firstAt == 0 {
+		return min(s.lostAt, s.started+prefill(s.uncached()))
+	}
+	if s.streamed() && s.ttftLimit > 0 && s.firstAt == 0 {
 		return min(s.lostAt, s.started+s.ttftLimit)
 	}
 	return s.lostAt
 }
 
+func (s *slot) streamed() bool { return s.classes&streamClass != 0 }
+
+// uncached is how much of the prompt its endpoint is expected to read.
+func (s *slot) uncached() int64 { return s.input - int64(s.cached) }
+
 // pending is how much of the prompt waits to be read, as far as that can be told.
 func (s *slot) pending(now int64) int64 {
-	if s.firstAt > 0 || !s.stream && now-s.started >= prefill(s.input) {
+	if s.firstAt > 0 || !s.streamed() && now-s.started >= prefill(s.uncached()) {
 		return 0
 	}
-	return s.input
+	return s.uncached()
 }
 
 // inFlight finds an attempt that has not ended, or nil.

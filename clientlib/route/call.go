@@ -28,7 +28,8 @@ type Call struct {
 	content  bool
 	repeat   bool  // the next attempt goes to the same endpoint, if it can
 	decided  bool  // what follows the last attempt, and not before until
-	from     int32 // the first tier that it may use; above 0 once it has escalated
+	from     int16 // the first tier that it may use, and of that the first band: one is above 0
+	band     int16 // once it has escalated
 	until    int64
 	at       *learned // of the last attempt
 	last     Outcome
@@ -188,24 +189,32 @@ func (c *Call) ends(w *workload) (End, bool) {
 	return EndAttempts, int64(c.attempts) >= c.most(w.spec)
 }
 
-// enlarge asks for a larger window than the one that was too short, once; of a later tier
-// if the workload says so.
+// enlarge asks for a larger window than the one that was too short, once; of a later band or
+// tier if the workload says so.
 func (c *Call) enlarge(w *workload) bool {
-	if c.larger > 0 || c.window == 0 || w.spec.EscalateContext && c.from == 0 && !c.escalate(w) {
+	if c.larger > 0 || c.window == 0 || w.spec.EscalateContext && c.from+c.band == 0 && !c.escalate(w) {
 		return false
 	}
 	c.larger = c.window + 1
 	return true
 }
 
-// escalate leaves the tier of the last attempt and those before it, once. An endpoint that
-// left the catalog since has no tier.
+// escalate leaves the band of the last attempt and cheaper ones of its tier, else that tier,
+// and those before it, once. An endpoint that left the catalog since has no tier.
 func (c *Call) escalate(w *workload) bool {
-	if c.from > 0 || c.at.leftAt > 0 {
+	if c.from+c.band > 0 || c.at.leftAt > 0 {
 		return false
 	}
-	c.from = 1 + int32(slices.IndexFunc(w.tiers, func(t []int32) bool { return slices.Contains(t, c.at.place) }))
-	return c.from > 0 && int(c.from) < len(w.tiers)
+	tier := slices.IndexFunc(w.tiers, func(t []int32) bool { return slices.Contains(t, c.at.place) })
+	if tier < 0 {
+		return false
+	}
+	if band := w.further(tier, c.at.place); band > 0 {
+		c.from, c.band = int16(tier), int16(band)
+		return true
+	}
+	c.from = 1 + int16(tier)
+	return int(c.from) < len(w.tiers)
 }
 
 // most is how many attempts the call gets.

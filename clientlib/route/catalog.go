@@ -87,20 +87,40 @@ type Workload struct {
 	Tiers           []Tier
 	Strategy        Strategy
 	MoneyPerMS      money.Nano // 0: pure latency
+	Bands           []Band     // of cost_tiered, cheapest first
+	PreferQuality   bool       // the dearest band that admits a request comes first, not the cheapest
 	Affinity        Affinity
 	Attempts        Attempts
 	Whole           bool // hold a stream to its end, so that a cut can be answered elsewhere
 	FilterElsewhere bool // a content filter's refusal is tried elsewhere
-	EscalateQuality bool // what a validator refused is tried one tier further, once
+	EscalateQuality bool // what a validator refused is tried one band or tier further, once
 	EscalateContext bool // what was too long is
 }
 
-// Affinity keeps requests of one key at one endpoint, by rule median: until the endpoint
-// is Slack times worse than the pool's median.
+// Band is models that requests up to a size, as the measure of how complex they are, go to.
+type Band struct {
+	Name       string
+	UptoTokens int64 // input and predicted output; Absent: any
+	Models     []string
+}
+
+// Affinity keeps requests of one key at one endpoint, their home. A strategy without scores
+// goes with rule median alone.
 type Affinity struct {
 	On    AffinityOn
-	Slack float64
+	Rule  AffinityRule
+	Slack float64 // how many times worse than others a home may be
 }
+
+// AffinityRule says when a home is left. Its values are stable.
+type AffinityRule uint8
+
+// The rules.
+const (
+	AffinityMedian AffinityRule = iota // slower, or more loaded, than Slack times the tier's median
+	AffinityScore                      // its score exceeds Slack times that of the strategy's choice
+	affinityRules
+)
 
 // AffinityOn says what makes the key, beside tenant and workload. Its values are stable.
 type AffinityOn uint8
@@ -145,11 +165,14 @@ const (
 	QuotaAware
 	RoundRobin
 	Hash
+	Predictive
+	CostTiered
 	strategies
 )
 
 var strategyNames = [strategies]string{
 	"none", "p2c", "least_loaded", "weighted", "least_tokens", "weighted_least_latency", "latency_weighted", "quota_aware", "round_robin", "hash",
+	"predictive", "cost_tiered",
 }
 
 // Version grows whenever the strategy decides otherwise for the same inputs. Records name it.

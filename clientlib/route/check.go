@@ -197,14 +197,44 @@ func checkWorkload(w *Workload, f *faults) {
 	if w.Affinity.On >= affinities {
 		f.add("%s.affinity.on: %d is not known", where, w.Affinity.On)
 	}
-	if w.Affinity.On != AffinityNone {
-		f.within(1, mostFactor, where+".affinity.slack", w.Affinity.Slack)
-	}
+	checkAffinity(w, where+".affinity", f)
+	checkBands(w, where, f)
 	checkAttempts(&w.Attempts, where+".attempts", f)
 	c := &w.Contract
 	f.counts(where+".contract", number{"needs_context", c.NeedsContext}, number{"needs_output_tokens", c.NeedsOutputTokens})
 	f.times(where+".contract", number{"max_ttft", c.MaxTTFT})
 	f.between(0, mostMoney, where, number{"money_per_ms", int64(w.MoneyPerMS)})
+}
+
+func checkAffinity(w *Workload, where string, f *faults) {
+	a := &w.Affinity
+	if a.On == AffinityNone {
+		return
+	}
+	if a.Rule >= affinityRules {
+		f.add("%s.rule: %d is not known", where, a.Rule)
+	}
+	if !a.Rule.With(w.Strategy) {
+		f.add("%s.rule: score, but strategy %v has none", where, w.Strategy)
+	}
+	f.within(1, mostFactor, where+".slack", a.Slack)
+}
+
+// checkBands lets bands reach equally far, and never less far than the one before.
+func checkBands(w *Workload, where string, f *faults) {
+	if w.Strategy != CostTiered {
+		return
+	}
+	if len(w.Bands) == 0 {
+		f.add("%s.bands: none, and the strategy is cost_tiered", where)
+	}
+	last := int64(1)
+	for _, b := range w.Bands {
+		if b.UptoTokens != Absent {
+			f.between(last, mostCount, fmt.Sprintf("%s.bands[%q]", where, b.Name), number{"upto_tokens", b.UptoTokens})
+		}
+		last = max(last, b.reach())
+	}
 }
 
 func checkAttempts(a *Attempts, where string, f *faults) {

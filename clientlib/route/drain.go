@@ -33,7 +33,7 @@ func (r *Router) Drain(now int64, out *Report) (done bool) {
 	for _, t := range d.from[:n] {
 		r.sort(t)
 		if t.owner.leftAt == 0 { // protocol.md, Report: rows only for endpoints in one's view
-			out.Rows = t.rows(out.Rows)
+			out.Rows = t.rows(out.Rows, &r.sum)
 		}
 		if t.dirty = r.empty(t); t.dirty {
 			r.dirty = append(r.dirty, t)
@@ -80,7 +80,7 @@ func (g *gauges) add(now int64, s *slot) {
 
 // empty makes a tally count from nothing; busy is one that has attempts in flight.
 func (r *Router) empty(t *tally) (busy bool) {
-	t.worked, t.busy = 0, 0
+	t.worked, t.busy, t.waits = 0, 0, waits{}
 	t.cost = [combinations]money.Nano{}
 	for k, c := range t.cells {
 		if c != nil {
@@ -94,27 +94,62 @@ func (r *Router) empty(t *tally) (busy bool) {
 }
 
 // rows appends a row for each class that has something to tell, and always for Any.
-func (t *tally) rows(rows []Row) []Row {
+func (t *tally) rows(rows []Row, scratch *cell) []Row {
 	for class := range breaker.Classes {
-		var sum cell
-		var cost money.Nano
-		told := class == breaker.Any
-		for k, c := range t.cells {
-			if c != nil && breaker.ClassSet(k<<1|1).Has(class) {
-				sum.add(c)
-				cost = cost.Plus(t.cost[k])
-				told = true
-			}
+		c, cost, told := t.sum(class, scratch)
+		if !told && class != breaker.Any {
+			continue
 		}
-		if told {
-			rows = append(rows, Row{Endpoint: t.owner.name, Identity: t.owner.identity, Class: class, Workload: t.work.compiled.spec.Name, Cost: cost})
-			sum.tell(&rows[len(rows)-1])
-			if class == breaker.Any {
-				rows[len(rows)-1].WorkUS, rows[len(rows)-1].BusyUS = uint64(t.worked), uint64(t.busy)
-			}
+		rows = another(rows)
+		row := &rows[len(rows)-1]
+		row.Endpoint, row.Identity, row.Class, row.Workload, row.Cost = t.owner.name, t.owner.identity, class, t.work.compiled.spec.Name, cost
+		c.tell(row)
+		if class == breaker.Any {
+			t.tell(row)
 		}
 	}
 	return rows
+}
+
+// another appends an empty row, in the memory of an earlier report where there is some.
+func another(rows []Row) []Row {
+	if len(rows) == cap(rows) {
+		return append(rows, Row{})
+	}
+	rows = rows[:len(rows)+1]
+	row := &rows[len(rows)-1]
+	*row = Row{TTFT: row.TTFT[:0]}
+	return rows
+}
+
+// sum is what was counted of a class: that of one cell alone, else their sum.
+func (t *tally) sum(class breaker.Class, into *cell) (c *cell, cost money.Nano, told bool) {
+	for k, part := range t.cells {
+		switch {
+		case part == nil || !breaker.ClassSet(k<<1|1).Has(class):
+			continue
+		case c == nil:
+			c = part
+		default:
+			if c != into {
+				*into = *c
+				c = into
+			}
+			c.add(part)
+		}
+		cost = cost.Plus(t.cost[k])
+	}
+	if c == nil {
+		*into = cell{}
+		return into, cost, false
+	}
+	return c, cost, true
+}
+
+// tell is of all classes.
+func (t *tally) tell(row *Row) {
+	row.WorkUS, row.BusyUS = uint64(t.worked), uint64(t.busy)
+	row.WaitedUS, row.ExplainedUS = uint64(t.waited), uint64(t.explained)
 }
 
 func (c *cell) add(o *cell) {

@@ -121,13 +121,16 @@ func (r *Router) candidate(now int64, p *pool, tier int, place int32, c *Call) C
 	v := Candidate{Endpoint: l.name, Tier: p.tiers[tier].name, Reason: r.gate(now, p, place, c), Evidence: l.evidence(now, r.measured(p.work, place))}
 	v.ProbeDue = v.Reason == ReasonBreakerOpen && r.probeDue(now, p, l, c)
 	if v.Reason == Pass {
-		r.inputs(now, p, place, c, &v.Inputs)
+		r.inputs(now, p, place, c, 0, &v.Inputs)
 		v.Liking = r.liked(now, p, tier, place)
 		if strategy.scores() {
 			v.Score = strategy.score(&v.Inputs)
 		}
 	}
-	v.Load, v.Time, v.Share = l.load(now), r.expect(now, p, place, c.request.Input), r.shareOf(now, p, place)
+	v.Share = r.shareOf(now, p, place)
+	if v.Reason != Pass || strategy != Predictive { // it has a load and a time of its own
+		v.Load, v.Time = l.load(now), r.expect(now, p, place, c.request.Input)
+	}
 	return v
 }
 

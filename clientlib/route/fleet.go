@@ -3,7 +3,7 @@ package route
 import "github.com/pointsman/pointsman/clientlib/route/breaker"
 
 // Fleet is what the leader has learned, dated on the reader's own clock. A row expires
-// to neutral 30 s after At; its breakers keep their own time.
+// to neutral 30 s after At, its speed after 10 minutes; its breakers keep their own time.
 type Fleet struct {
 	Version   FleetVersion
 	Endpoints []FleetEndpoint
@@ -58,7 +58,7 @@ type FleetLoad struct {
 	PendingPromptTokens uint64
 	OutstandingTokens   uint64
 	Successes, Samples  float64 // decayed
-	Slowdown            float64 // median
+	Slowdown            float64 // how many times as long first tokens took as their inputs explain: decayed sums
 	SlowdownSamples     float64
 	Witnesses           uint32 // nodes that use it
 }

@@ -24,6 +24,7 @@ type drill struct {
 	calls    [8]asking
 	flights  []*told
 	probes   map[uint64][]route.ProbeOutcome // by permit
+	chooses  bool                            // a chooser does
 	checked  int                             // orders that the model had a say in
 }
 
@@ -37,6 +38,7 @@ type asking struct {
 	tried    []identity
 	last     *told
 	larger   int64
+	from     int // the tier that it escalated from; nowhere: it has not
 }
 
 // told is one attempt, and what was told of it.

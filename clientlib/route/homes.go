@@ -28,13 +28,13 @@ func (t *town) table(homes []Home) *Maglev {
 	return (*t)[len(*t)-1].table
 }
 
-// house gives every tier of a workload a table of homes, by configured weights: homes do
+// house gives every tier of a workload, or each band of it, a table of homes, by configured weights: homes do
 // not follow what is learned.
 func (w *workload) house(s *static) {
 	if !w.spec.keyed() {
 		return
 	}
-	w.homes, w.tables = w.homesIn(s), make([]*Maglev, len(w.tiers))
+	w.homes, w.tables = w.homesIn(s), make([]*Maglev, len(w.hands))
 	for i := range w.tables {
 		w.tables[i] = s.town.table(w.homes[i])
 	}
@@ -60,8 +60,8 @@ func (w *workload) rehouse(s *static) *workload {
 }
 
 func (w *workload) homesIn(s *static) [][]Home {
-	homes := make([][]Home, len(w.tiers))
-	for i, places := range w.tiers {
+	homes := make([][]Home, len(w.hands))
+	for i, places := range w.hands {
 		for _, place := range places {
 			homes[i] = append(homes[i], w.homeAt(s.facts[place], place))
 		}
@@ -83,30 +83,32 @@ func (w *workload) homeAt(f *facts, place int32) Home {
 // members are a tier's places, by name.
 func (p *pool) members(tier int) []int32 { return p.places[p.tiers[tier].from:p.tiers[tier].to] }
 
-// seats tells whether a place is a member of a tier.
-func (p *pool) seats(tier int, place int32) bool {
-	places := p.members(tier)
-	if len(places) == len(p.work.compiled.tiers[tier]) {
+// seats tells whether a place is a member of a hand.
+func (p *pool) seats(hand int, place int32) bool {
+	places := p.held(hand)
+	if len(places) == len(p.work.compiled.hands[hand]) {
 		return true // nobody is left out
 	}
 	_, ok := slices.BinarySearch(places, place)
 	return ok
 }
 
-// homeOf is where hash k of a key finds its home, if that is there and takes the call.
-func (r *Router) homeOf(now int64, d *draws, p *pool, tier int, c *Call, hash uint32) int32 {
-	place := p.work.compiled.tables[tier].At(hash)
-	if !p.seats(tier, place) {
-		return nowhere
+// homeOf is where hash k of a key finds its home in a hand, if that is there and takes the call.
+func (r *Router) homeOf(now int64, d *draws, p *pool, hand int, c *Call, hash uint32) int32 {
+	place := p.work.compiled.tables[hand].At(hash)
+	if p.seats(hand, place) && r.welcomes(now, d, p, hand, c, place) {
+		return place
 	}
+	return nowhere
+}
+
+// welcomes tells whether a home takes the call.
+func (r *Router) welcomes(now int64, d *draws, p *pool, hand int, c *Call, place int32) bool {
 	if reason := r.gate(now, p, place, c); reason != Pass {
 		r.refuse(now, place, reason)
-		return nowhere
+		return false
 	}
-	if !takes(d, r.ramped(now, p, tier, place)) {
-		return nowhere
-	}
-	return place
+	return takes(d, r.ramped(now, p, p.work.compiled.tierOf(hand), place))
 }
 
 // hashed is the strategy hash: the first of a key's homes that takes the call and is not
@@ -121,7 +123,7 @@ func (r *Router) hashed(now int64, d *draws, p *pool, tier int, c *Call) int32 {
 			}
 		}
 	}
-	return r.choice.found(WayDrawn, r.fetch(now, d, p, tier, c, &tries{left: maxDraws}))
+	return r.choice.found(WayDrawn, r.once(now, d, p, tier, c))
 }
 
 // crowded tells whether one more request would be too many for a home's part of the load.

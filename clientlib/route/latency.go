@@ -14,11 +14,11 @@ const (
 // prefill is E, the time to a first token that the input alone explains.
 func prefill(input int64) int64 { return baseTTFT + kappa*input }
 
-// expectation is how long an attempt should take: E, and for what is not streamed the
-// tokens of its answer too.
-func (s *slot) expectation(output int64) int64 {
-	e := prefill(s.input)
-	if s.stream {
+// expectation is how long an attempt should take that has so much to read and to write: E, and
+// for what is not streamed the tokens of its answer too.
+func (s *slot) expectation(uncached, output int64) int64 {
+	e := prefill(uncached)
+	if s.streamed() {
 		return e
 	}
 	return e + int64(s.learned.tpot)*output
@@ -47,7 +47,7 @@ func (r *Router) expect(now int64, p *pool, place int32, input int64) float64 {
 	}
 	t := a.value
 	if trust < 1 {
-		neutral := r.neutral(now, p, l, e)
+		neutral := r.neutral(now, p, e)
 		t = neutral + float64(trust*(a.value-neutral))
 	}
 	if l.oldest >= 0 {
@@ -56,12 +56,10 @@ func (r *Router) expect(now int64, p *pool, place int32, input int64) float64 {
 	return t
 }
 
-// neutral is what is expected of an endpoint of which nothing is known here: what the fleet
-// sees of it, else the pool's median, else what the input explains.
-func (r *Router) neutral(now int64, p *pool, l *learned, explained float64) float64 {
-	if l.usual > 0 && now < l.heardAt+silence {
-		return float64(l.usual * explained)
-	}
+// neutral is what is expected of an endpoint of which nothing is known here: the pool's median,
+// else what the input explains. What the fleet sees of it is news to all at once, and would be
+// followed in a herd.
+func (r *Router) neutral(now int64, p *pool, explained float64) float64 {
 	if median := r.middle(now, p); median > 0 {
 		return median
 	}

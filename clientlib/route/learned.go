@@ -22,7 +22,7 @@ type learned struct {
 	running // what a pick reads of a candidate comes first: two cache lines
 	refusals
 	success    success
-	spread     *spread           // nil: no strategy asks for it
+	output     int64             // max_output_tokens; 0: none
 	window     int64             // context_window; 0: none
 	byPriority [priorities]int64 // in flight
 	elsewhere  float64           // outstanding tokens of the others, when the word came
@@ -38,6 +38,8 @@ type learned struct {
 	breaker   breaker.Breaker // what a pick reads of it is one cache line
 	leftAt    int64           // when it left the catalog; 0: it has not
 	probeFrom int64           // Retry-After: no probe before
+	queued    float64         // tokens of others' prompts that waited, when the word came
+	spread    *spread         // nil: no strategy asks for it
 	strain    strain
 	ring      ring
 	tallies   map[string]*tally
@@ -67,11 +69,13 @@ func (l *learned) uses(overlay uint64) {
 
 // hear takes the fleet's word on the endpoint.
 func (l *learned) hear(w *word) {
-	l.word, l.others, l.elsewhere, l.heardAt, l.usual = w, 0, 0, 0, 0
+	l.word, l.others, l.elsewhere, l.queued, l.heardAt, l.usual = w, 0, 0, 0, 0, 0
 	if w == nil {
 		return
 	}
-	l.others, l.heardAt, l.usual = max(0, w.inFlight-float64(l.then(w.at))), w.at, w.slowdown
+	own := l.then(w.at)
+	l.others, l.heardAt, l.usual = max(0, w.inFlight-float64(own.inFlight)), w.at, w.slowdown
+	l.queued = max(0, w.pending-float64(own.pending))
 	if w.inFlight > 0 {
 		l.elsewhere = float64(w.tokens*l.others) / w.inFlight
 	}

@@ -41,8 +41,22 @@ type flight struct {
 }
 
 func newLoad(tb testing.TB, strategy route.Strategy, endpoints int) *load {
-	l := &load{}
+	return newLoadOf(tb, loadCatalog(strategy, endpoints))
+}
+
+// newHomed has calls of 64 sessions, which have homes.
+func newHomed(tb testing.TB, strategy route.Strategy, endpoints int, rule route.AffinityRule) *load {
 	c := loadCatalog(strategy, endpoints)
+	c.Workloads[0].Affinity = route.Affinity{On: route.AffinitySession, Rule: rule, Slack: 2}
+	l := newLoadOf(tb, c)
+	for i := range l.shapes {
+		l.shapes[i].Session = fmt.Sprint("session ", i)
+	}
+	return l
+}
+
+func newLoadOf(tb testing.TB, c *route.Catalog) *load {
+	l, endpoints := &load{}, len(c.Endpoints)
 	for i := range l.snapshots {
 		var prev *route.Snapshot
 		if i > 0 {
@@ -124,8 +138,8 @@ func loadCatalog(strategy route.Strategy, endpoints int) *route.Catalog {
 	for i := range endpoints {
 		name := fmt.Sprintf("e%04d", i)
 		tier += "," + name
-		s.declare(parse(fmt.Sprintf("endpoint %s identity=%d weight=%d window=%d price=%d/%d quotas=q%03d ttft_limit=10s",
-			name, i+1, 50+i%100, windows[i%4], 1+i%3, 3+i%5, i/4)))
+		s.declare(parse(fmt.Sprintf("endpoint %s model=m%d identity=%d weight=%d window=%d price=%d/%d quotas=q%03d ttft_limit=10s",
+			name, i%3, i+1, 50+i%100, windows[i%4], 1+i%3, 3+i%5, i/4)))
 		if i%2 == 0 {
 			s.catalog.Endpoints[i].Concurrency = 4000
 		}
@@ -136,7 +150,7 @@ func loadCatalog(strategy route.Strategy, endpoints int) *route.Catalog {
 		}
 	}
 	w := s.workload(parse("workload w money_per_ms=1000 tiers=all:" + tier[1:]))
-	w.Strategy = strategy
+	w.Strategy, w.Bands = strategy, bands("small:8000:m0;large::m1,m2")
 	s.catalog.Workloads = []route.Workload{w}
 	s.catalog.Version.Generation = 1
 	return &s.catalog

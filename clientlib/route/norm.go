@@ -41,7 +41,7 @@ func (r *Router) norm(now int64, p *pool, tier int) *norm {
 			n.headroom = max(n.headroom, v)
 		}
 	}
-	if w.Affinity.On != AffinityNone {
+	if w.Affinity.On != AffinityNone && w.Affinity.Rule == AffinityMedian {
 		n.perShare = median(r.survey(p, tier, func(place int32) float64 { return load(place) / float64(r.states.shares[place]) }))
 		n.slowdown = median(r.survey(p, tier, func(place int32) float64 { return r.latency(p.work, place).known() }))
 	}

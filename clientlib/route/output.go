@@ -9,6 +9,7 @@ const (
 type outputs struct {
 	average
 	ninetieth float64 // percentile: it rises nine times as far as it falls
+	median    float64 // it rises as far as it falls, and never past an answer
 }
 
 func (o *outputs) learn(now, output int64) {
@@ -16,13 +17,23 @@ func (o *outputs) learn(now, output int64) {
 	step := max(1, o.ninetieth/outputStep)
 	switch {
 	case o.n == 0:
-		o.ninetieth = v
+		o.ninetieth, o.median = v, v
 	case v > o.ninetieth:
 		o.ninetieth += float64(0.9 * step)
 	case v < o.ninetieth:
 		o.ninetieth = max(o.ninetieth-float64(0.1*step), 0)
 	}
+	half := max(1, o.median/outputStep) / 2
+	o.median = min(max(v, o.median-half), o.median+half) // without a branch: every other one would be guessed wrong
 	o.add(now, v)
+}
+
+// typical is the median of a workload's answers.
+func (o *outputs) typical() float64 {
+	if o.n == 0 {
+		return firstOutput
+	}
+	return o.median
 }
 
 // predict is how many tokens the answer will have, as the workload's answers had.

@@ -10,7 +10,7 @@ import (
 )
 
 func strategiesOf(f func(route.Strategy)) {
-	for st := route.P2C; st <= route.Hash; st++ {
+	for st := route.P2C; st <= route.CostTiered; st++ {
 		f(st)
 	}
 }
@@ -27,6 +27,15 @@ func TestAPickAllocatesNothing(t *testing.T) {
 			}
 		})
 	})
+}
+
+func TestAPickByRuleScoreAllocatesNothing(t *testing.T) {
+	for _, st := range []route.Strategy{route.P2C, route.Predictive, route.CostTiered} {
+		l := newHomed(t, st, 50, route.AffinityScore)
+		if n := testing.AllocsPerRun(2*applyEvery, l.run); n != 0 || l.failure != nil {
+			t.Errorf("%v: %g allocations in Next, FirstToken and Settle, error %v", st, n, l.failure)
+		}
+	}
 }
 
 // BenchmarkPick counts Next, FirstToken and Settle under load as one, and what the load
@@ -65,6 +74,19 @@ func BenchmarkPick(b *testing.B) {
 			})
 		}
 	})
+}
+
+// BenchmarkHome is the same with homes, by either rule.
+func BenchmarkHome(b *testing.B) {
+	for rule, name := range []string{"median", "score"} {
+		for _, st := range []route.Strategy{route.P2C, route.Predictive, route.CostTiered} {
+			for _, n := range []int{16, 1024} {
+				b.Run(fmt.Sprintf("%s/%v/%d", name, st, n), func(b *testing.B) {
+					b.ReportMetric(benchmarkPick(b, newHomed(b, st, n, route.AffinityRule(rule))), "quiet-ns/op")
+				})
+			}
+		}
+	}
 }
 
 func benchmarkPick(b *testing.B, l *load) (quiet float64) {

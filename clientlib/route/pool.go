@@ -18,12 +18,13 @@ type ask struct {
 	policy  int32 // of the tenant
 	classes breaker.ClassSet
 	from    int32 // tier: those before it are left out, after an escalation
+	band    int32 // of that tier, and those before it are
 }
 
 // hash is where a pool of the ask is looked for first.
 func (a *ask) hash() uint32 {
 	h := a.needs[0] ^ a.needs[1]<<1 ^ a.apis[0]<<2 ^ a.apis[1]<<3 ^ uint64(a.window)<<5 ^ uint64(a.output)<<7
-	h ^= uint64(a.policy)<<11 ^ uint64(a.classes)<<13 ^ uint64(a.from)<<17
+	h ^= uint64(a.policy)<<11 ^ uint64(a.classes)<<13 ^ uint64(a.from)<<17 ^ uint64(a.band)<<23
 	return uint32(h * 0x9E3779B97F4A7C15 >> 32)
 }
 
@@ -31,7 +32,7 @@ func (a *ask) hash() uint32 {
 func (a *ask) is(b *ask) bool {
 	names := (a.needs[0] ^ b.needs[0]) | (a.needs[1] ^ b.needs[1]) | (a.apis[0] ^ b.apis[0]) | (a.apis[1] ^ b.apis[1])
 	sizes := (a.window ^ b.window) | (a.output ^ b.output)
-	return names|uint64(sizes) == 0 && a.policy == b.policy && a.from == b.from && a.classes == b.classes
+	return names|uint64(sizes) == 0 && a.policy == b.policy && a.from == b.from && a.band == b.band && a.classes == b.classes
 }
 
 // pool is the endpoints that can serve an ask, tier by tier.
@@ -62,19 +63,22 @@ type left struct {
 
 // roster is the members of a pool, shared by all pools of a workload that have the same.
 type roster struct {
-	places  []int32 // of all tiers in turn, each by name
-	ends    []int   // of each tier in places
-	decks   []deck  // by tier, of all members
-	norms   []norm  // by tier
-	median  float64 // of what members measured
-	sumAt   int64   // when the median was taken
-	overlay uint64  // and for which snapshot
+	places  []int32   // of all tiers in turn, each by name
+	ends    []int     // of each tier in places
+	hands   [][]int32 // the places of each tier's bands: see handOf; nil: there are no bands
+	decks   []deck    // by hand, of all members
+	norms   []norm    // by tier
+	median  float64   // of what members measured
+	sumAt   int64     // when the median was taken
+	overlay uint64    // and for which snapshot
 
 	rate     float64 // tokens a minute of those that have a limit, mean
 	ratedFor uint64  // which snapshot
 
 	others    []float64 // in flight, as they count: by place
 	othersFor uint64    // which snapshot
+
+	foreseen foresight
 }
 
 // deck draws places by share.
@@ -197,7 +201,7 @@ func (r *Router) build(p *pool) {
 	*p = pool{even: even, work: p.work, ask: p.ask, usedAt: p.usedAt, panic: p.panic, token: s.token, made: w, slowest: w.spec.Contract.MaxTTFT}
 	o := &roster{places: make([]int32, 0, w.size()), sumAt: -medianLast}
 	for i, places := range w.tiers {
-		t := tier{name: w.spec.Tiers[i].Name, from: len(o.places)}
+		t := tier{name: w.spec.Tiers[i].Name, from: len(o.places), bands: make([]hand, len(w.bands))}
 		for _, place := range places {
 			if reason := r.admits(p, place, i); reason != Pass {
 				p.left = append(p.left, left{s.facts[place].endpoint.Name, t.name, reason})
@@ -227,7 +231,7 @@ func (r *Router) admits(p *pool, place int32, tier int) Reason {
 	if reason := w.admits(s.facts[place], &p.ask, s.policies[p.ask.policy]); reason != Pass {
 		return reason
 	}
-	if tier < int(p.ask.from) {
+	if from := int(p.ask.from); tier < from || p.ask.band > 0 && tier == from && !w.within(tier, int(p.ask.band), place) {
 		return ReasonExcluded
 	}
 	return Pass
@@ -240,7 +244,8 @@ func (w *work) share(s *static, o *roster) *roster {
 			return p.roster
 		}
 	}
-	o.decks, o.norms = make([]deck, len(o.ends)), make([]norm, len(o.ends))
+	o.split(w.compiled)
+	o.decks, o.norms = make([]deck, w.compiled.handOf(len(o.ends), 0)), make([]norm, len(o.ends))
 	return o
 }
 

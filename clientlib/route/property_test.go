@@ -17,7 +17,7 @@ func (d *drill) next(c *asking) {
 		return
 	}
 	if c.call == nil || d.dice.rarely(3) && (c.last == nil || c.last.over) {
-		*c = asking{workload: fmt.Sprint("w", d.dice.n(worldWorkloads)), request: randomRequest(&d.dice, d.now), began: d.now}
+		*c = asking{from: nowhere, workload: fmt.Sprint("w", d.dice.n(worldWorkloads)), request: randomRequest(&d.dice, d.now), began: d.now}
 		call := d.router.Begin(d.now, c.workload, c.request)
 		c.call = &call
 	}
@@ -55,7 +55,19 @@ func (c *asking) ended(w *route.Workload) {
 	if c.last.outcome.Kind == route.TooLong && c.larger == 0 {
 		c.larger = c.last.window + 1
 	}
+	if c.last.outcome.Kind == route.Invalid && w.EscalateQuality && c.from == nowhere {
+		c.from = tierOf(w, c.last.at.name)
+	}
 }
+
+const nowhere = -1
+
+func tierOf(w *route.Workload, name string) int {
+	return slices.IndexFunc(w.Tiers, func(t route.Tier) bool { return slices.Contains(t.Endpoints, name) })
+}
+
+// escalated calls have left endpoints behind that nothing keeps others from.
+func (c *asking) escalated() bool { return c.from != nowhere }
 
 // excluded tells whether the call must not, or may not, go back to an endpoint.
 func (c *asking) excluded(k identity) (must, may bool) {
@@ -78,6 +90,14 @@ func (d *drill) sent(c *asking, step *route.Step, before *route.Explanation) {
 	if against != 0 || d.model.share(d.now, e) == 0 {
 		d.Fatalf("%s of %s was picked for %+v at %d though %v, share %g", e.Name, c.workload, c.request, d.now, against, d.model.share(d.now, e))
 	}
+	if at := tierOf(w, e.Name); c.escalated() && (at < c.from || at == c.from && w.Strategy != route.CostTiered) {
+		d.Fatalf("%s of tier %d was picked after an escalation from tier %d", e.Name, at, c.from)
+	}
+	if !step.Probe && !c.escalated() && !(c.last != nil && c.last.at == k) && d.smaller(w, &c.request, e) {
+		if better := d.suited(c, w); better != "" {
+			d.Fatalf("%s of model %q was picked for %d tokens, and %s is for them", e.Name, e.Model, c.request.Input, better)
+		}
+	}
 	if must, _ := c.excluded(k); must {
 		d.Fatalf("%s was tried before", e.Name)
 	}
@@ -89,6 +109,32 @@ func (d *drill) sent(c *asking, step *route.Step, before *route.Explanation) {
 		d.Fatalf("attempt %d", c.sent)
 	}
 	d.take(c, step, w)
+}
+
+// smaller tells whether a request is above all bands of an endpoint, however long its answer.
+func (d *drill) smaller(w *route.Workload, q *route.Request, e *route.Endpoint) bool {
+	return w.Strategy == route.CostTiered && !d.chooses && !slices.ContainsFunc(w.Bands, func(b route.Band) bool {
+		return slices.Contains(b.Models, e.Model) && (b.UptoTokens == route.Absent || q.Input <= b.UptoTokens)
+	})
+}
+
+// suited is an endpoint that could serve a call, of a band for it; empty: there is none for sure.
+func (d *drill) suited(c *asking, w *route.Workload) string {
+	for _, b := range w.Bands {
+		if b.UptoTokens != route.Absent {
+			continue
+		}
+		for _, t := range w.Tiers {
+			for _, name := range t.Endpoints {
+				e := d.model.find(name)
+				_, tried := c.excluded(identity{e.Name, e.Identity})
+				if slices.Contains(b.Models, e.Model) && !tried && d.model.share(d.now, e) > 0 && d.model.gates(d.now, w, &c.request, e, c.larger).may == 0 {
+					return name
+				}
+			}
+		}
+	}
+	return ""
 }
 
 func (d *drill) take(c *asking, step *route.Step, w *route.Workload) {
@@ -164,6 +210,9 @@ func (d *drill) failed(c *asking, step *route.Step, before *route.Explanation) {
 		return // not for want of an endpoint
 	}
 	w := d.model.workload(c.workload)
+	if c.escalated() {
+		return
+	}
 	_, allowed := d.model.tenant(w, &c.request)
 	if (shed.Kind == route.ShedTenant) == allowed {
 		d.Fatalf("allowed %v: %v", allowed, shed)
@@ -207,6 +256,9 @@ func (d *drill) explained(c *asking, x *route.Explanation) {
 		}
 		if v.Reason == route.Pass && a.must != 0 || v.Reason != route.Pass && a.may&reason(v.Reason) == 0 {
 			d.Fatalf("%s at %s for %+v at %d: %v, want one of %v, or pass: %v", c.workload, v.Endpoint, c.request, d.now, v.Reason, a.may, a.must == 0)
+		}
+		if math.IsNaN(v.Score) || math.IsInf(v.Score, 0) || v.Score < 0 {
+			d.Fatalf("%s at %s by %v: score %g of %+v", c.workload, v.Endpoint, x.Strategy, v.Score, v.Inputs)
 		}
 		eligible = eligible || v.Reason == route.Pass
 	}

@@ -51,7 +51,7 @@ func meet(t *testing.T, strategy route.Strategy, a, b *signs) *rivals {
 	a.declare(s, "a")
 	b.declare(s, "b")
 	w := s.workload(parse("workload w money_per_ms=100 tiers=t:a,b"))
-	w.Strategy = strategy
+	w.Strategy, w.Bands = strategy, bands("all::m")
 	s.catalog.Workloads = append(s.catalog.Workloads, w)
 	r.Apply(r.now, compile(t, nil, &s.catalog, &s.fleet))
 	for range 3 { // the first sample says nothing
@@ -109,7 +109,7 @@ func (r *rivals) drawn(t *testing.T, picks int) map[string]int {
 }
 
 func TestBetterInEverythingIsNeverRankedLower(t *testing.T) {
-	for _, st := range []route.Strategy{route.P2C, route.LeastLoaded, route.LeastTokens, route.WeightedLeastLatency} {
+	for _, st := range []route.Strategy{route.P2C, route.LeastLoaded, route.LeastTokens, route.WeightedLeastLatency, route.Predictive, route.CostTiered} {
 		for seed := range uint32(300) {
 			a, b := better(&dice{seed: seed})
 			x := meet(t, st, &a, &b).Explain(8*sec, "w", rivalry)

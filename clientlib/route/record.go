@@ -43,7 +43,9 @@ type Record struct {
 	Attempt              uint8 // of its call, from 1
 	Drawn                uint8 // how many of the candidates count
 	Chosen               uint8 // which
-	Liking                     // of the one, where the strategy does
+	Known                [2]Known
+	Liking                       // of the one, where the strategy does
+	Bias                 float64 // the second wins when its score × this is below the first's; 0: 1
 	Candidates           [2]Drawn
 }
 
@@ -52,6 +54,11 @@ type Record struct {
 type Drawn struct {
 	Endpoint string
 	Inputs
+}
+
+// Known is how much there is behind a candidate's inputs, and how old it is. It stands beside
+// them for the size's sake.
+type Known struct {
 	RowAge    uint32 // ms since the fleet's row was true; 0: there is none
 	SampleAge uint32 // ms since the latest latency sample; 0: there is none
 	Samples   uint32
@@ -74,16 +81,24 @@ func Replay(d *Record) (string, error) {
 	if d.Drawn < 2 {
 		return d.Endpoint(), nil
 	}
-	return d.Candidates[better(d.Score(0), d.Score(1), d.Tie)].Endpoint, nil
+	return d.Candidates[better(d.Score(0), d.Score(1), d.Bias, d.Tie)].Endpoint, nil
 }
 
-// better is which of two scores wins; the draw breaks a tie.
-func better(a, b float64, tie uint32) uint8 {
+// better is which of two scores wins. The draw breaks a tie; with a bias there is none, and the
+// first wins unless the second does.
+func better(a, b, bias float64, tie uint32) uint8 {
+	if biased(bias) {
+		b = float64(bias * b)
+		tie = 0
+	}
 	if b < a || b == a && tie >= 1<<31 {
 		return 1
 	}
 	return 0
 }
+
+// biased tells whether a bias is one: 0 is 1.
+func biased(bias float64) bool { return bias != 0 && bias != 1 }
 
 // choice is what the decision at hand was made of.
 type choice struct {
@@ -99,6 +114,10 @@ type choice struct {
 	misses  uint8
 	trials  [2]trial
 	liking  Liking
+	bias    float64 // of two trials; 0: 1
+	band    int     // of cost_tiered, what was chosen is of
+	home    uint8   // it is the key's first home, or its second; 0: neither
+	beyond  int     // the number of the only band that is asked, from 1: no other is for the call; 0: all that are
 }
 
 // trial is a candidate: where it is, and what its score is made of.
@@ -110,7 +129,18 @@ type trial struct {
 // begin forgets the choice before.
 func (c *choice) begin(now int64, seed uint32, w *work, call *Call) {
 	c.work, c.call, c.now, c.seed = w, call, now, seed
-	c.way, c.drawn, c.chosen, c.tie, c.refused, c.misses = WayNone, 0, 0, 0, 0, 0
+	c.way, c.drawn, c.chosen, c.tie, c.refused, c.misses, c.bias = WayNone, 0, 0, 0, 0, 0, 0
+	c.band, c.home, c.beyond = 0, 0, 0
+}
+
+// decide notes which of the two trials is better, by their scores, and gives its place. A tie
+// takes a draw.
+func (c *choice) decide(d *draws, first, second float64) int32 {
+	if first == second && !biased(c.bias) {
+		c.tie = d.next()
+	}
+	c.drawn, c.chosen = 2, better(first, second, c.bias, c.tie)
+	return c.trials[c.chosen].place
 }
 
 // found notes an endpoint that was found without scores.
@@ -142,16 +172,20 @@ func (r *Router) Decision() Record {
 	if d.Way == WayDrawn && d.Strategy.likes() {
 		d.Liking = c.liking
 	}
+	if d.Drawn == 2 {
+		d.Bias = c.bias
+	}
 	for i := range int(c.drawn) {
-		d.Candidates[i] = r.drawn(c, &c.trials[i])
+		t := &c.trials[i]
+		l := r.current[t.place]
+		d.Candidates[i] = Drawn{Endpoint: l.name, Inputs: t.Inputs}
+		d.Known[i] = l.evidence(c.now, r.measured(c.work, t.place)).known()
 	}
 	return d
 }
 
-func (r *Router) drawn(c *choice, t *trial) Drawn {
-	l := r.current[t.place]
-	e := l.evidence(c.now, r.measured(c.work, t.place))
-	return Drawn{Endpoint: l.name, Inputs: t.Inputs, RowAge: millis(e.RowAge), SampleAge: millis(e.SampleAge), Samples: uint32(min(e.Samples, math.MaxUint32))}
+func (e Evidence) known() Known {
+	return Known{millis(e.RowAge), millis(e.SampleAge), uint32(min(e.Samples, math.MaxUint32))}
 }
 
 // millis is an age in whole ms, at least 1: 0 is none.

@@ -45,6 +45,9 @@ type Row struct {
 	// Of those served whose tokens are known: how long these would take at speed 1, by the same
 	// measure for every endpoint, and how long they took. In rows of class Any alone.
 	WorkUS, BusyUS uint64
+	// Of the same, but the first of a cold endpoint: how long their first tokens took, or what
+	// stands for them, and how long their inputs explain.
+	WaitedUS, ExplainedUS uint64
 }
 
 // Bucket is one cell of a histogram.

@@ -62,8 +62,12 @@ func TestARowSaysHowLongItsTokensTookAndWouldTakeAtSpeedOne(t *testing.T) {
 	if len(rows) != 1 || rows[0].WorkUS != work || rows[0].BusyUS != busy {
 		t.Errorf("%+v, want %d µs of work in %d µs", rows, work, busy)
 	}
+	waited, explained := uint64(342_105), uint64(260_000) // 1 s is 1/0.76 of 260 + 100·5 ms, of 600 tokens that were read; the first of a cold endpoint is no sample
+	if rows[0].WaitedUS != waited || rows[0].ExplainedUS != explained {
+		t.Errorf("%+v, want %d µs waited where %d are explained", rows, waited, explained)
+	}
 	x.settle(x.send(1000), second, Outcome{Kind: Faulted})
-	if rows = x.router.Report(x.now).Rows; rows[0].WorkUS+rows[0].BusyUS > 0 {
+	if rows = x.router.Report(x.now).Rows; rows[0].WorkUS+rows[0].BusyUS+rows[0].WaitedUS+rows[0].ExplainedUS > 0 {
 		t.Errorf("what was reported is told again: %+v", rows)
 	}
 }

@@ -75,7 +75,7 @@ func (s *static) ask(w *workload, c *Call, a *ask) (allowed bool) {
 	}
 	a.window = bucket(w.windows, max(q.Input+max(q.MaxOutput, 1), c.larger))
 	a.output = bucket(w.caps, q.MaxOutput)
-	a.from = c.from
+	a.from, a.band = int32(c.from), int32(c.band)
 	return allowed
 }
 

@@ -48,6 +48,9 @@ type Router struct {
 	flights
 	outgoing
 
+	chooser  Chooser // nil: the strategies choose
+	eligible []int32 // scratch, for it
+
 	choice  choice         // of the latest Next
 	trips   []breaker.Trip // scratch
 	numbers []float64      // scratch
@@ -68,6 +71,7 @@ type outgoing struct {
 	dirty    []*tally
 	draining draining
 	cells    []*cell // empty
+	sum      cell    // scratch
 	probes   []ProbeResult
 	urgent   bool
 	events   []Event
@@ -85,6 +89,7 @@ type work struct {
 	budget   budget
 	spill    spill
 	output   outputs
+	cached   [2]cached         // at a key's first home, and its second
 	sheds    [shedKinds]uint64 // calls since the last report
 }
 
@@ -125,9 +130,13 @@ func (r *Router) Apply(now int64, s *Snapshot) {
 	}
 }
 
-// hear takes the fleet's word on an endpoint.
+// hear takes the fleet's word on an endpoint. Most words move loads alone.
 func (r *Router) hear(now int64, l *learned, w *word) {
+	was := l.word
 	l.hear(w)
+	if was.fresh(now) && !w.moves(was) {
+		return
+	}
 	r.tell(now, l)
 	r.mind(l)
 }
@@ -258,7 +267,7 @@ func (r *Router) meet(f *facts) *learned {
 	}
 	l.facts = f
 	l.describes(f.endpoint)
-	l.window = f.endpoint.ContextWindow
+	l.window, l.output = f.endpoint.ContextWindow, f.endpoint.MaxOutputTokens
 	l.breaker.SetPolicy(&f.endpoint.Breaker)
 	l.credential = &l.ownKey
 	if name := f.endpoint.Credential; name != "" {

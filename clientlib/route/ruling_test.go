@@ -128,7 +128,7 @@ func (m *model) share(now int64, e *route.Endpoint) float64 {
 	if w != route.Absent {
 		return float64(w)
 	}
-	if row := m.row(e); row != nil && row.Speed > 0 && now < row.At+30*sec {
+	if row := m.row(e); row != nil && row.Speed > 0 && now < row.At+600*sec {
 		return 100 * row.Speed
 	}
 	return 100

@@ -27,13 +27,14 @@ type running struct {
 	tpot        int32
 	graded      bool  // a long request costs more
 	cold        bool  // the next latency sample says nothing
-	lateFrom    int64 // ttft_limit; 0: none
+	spreads     bool  // a strategy asks how its slowdowns lie
+	pending     int64 // tokens of prompts that wait to be read
 	outstanding int64 // tokens: prompts, and answers as predicted
 	noteFrom    int64 // the next change leaves a note
 
 	latency
 	endpoint *Endpoint // of the last snapshot that had it
-	output   int64     // max_output_tokens; 0: none
+	lateFrom int64     // ttft_limit; 0: none
 }
 
 // describes takes what each attempt needs of the endpoint.
@@ -42,7 +43,7 @@ func (l *running) describes(e *Endpoint) {
 	if own := e.Capacity.TPOT; own > 0 {
 		l.tpot = int32(min(own, second))
 	}
-	l.lateFrom, l.output = e.Breaker.TTFTLimit, e.MaxOutputTokens
+	l.lateFrom = e.Breaker.TTFTLimit
 	l.input, l.answer, l.graded = e.Price.Input, e.Price.Output, len(e.Price.Above) > 0
 }
 
@@ -53,21 +54,34 @@ type ring struct {
 }
 
 // past is the load until a time.
-type past struct{ until, own int64 }
+type past struct {
+	until int64
+	own   ownLoad
+}
 
-// shift changes the load. Of each quarter of a second the first change leaves a note.
-func (l *learned) shift(now, by int64) {
+// ownLoad is what this process has at an endpoint: attempts in flight, and tokens of prompts
+// that wait to be read.
+type ownLoad struct{ inFlight, pending int64 }
+
+// shift changes the load.
+func (l *learned) shift(now int64, by ownLoad) {
+	l.leave(now)
+	l.inFlight += by.inFlight
+	l.pending += by.pending
+}
+
+// leave notes what the load was. Of each quarter of a second the first change does.
+func (l *learned) leave(now int64) {
 	if now >= l.noteFrom {
-		l.ring.past[l.ring.next%ringSize] = past{now, l.inFlight}
+		l.ring.past[l.ring.next%ringSize] = past{now, ownLoad{l.inFlight, l.pending}}
 		l.ring.next++
 		l.noteFrom = now + ringEvery
 	}
-	l.inFlight += by
 }
 
 // then is the own load at a time: that of the first note whose end is later, else today's.
-func (l *learned) then(at int64) int64 {
-	own := l.inFlight
+func (l *learned) then(at int64) ownLoad {
+	own := ownLoad{l.inFlight, l.pending}
 	for i := l.ring.next + ringSize - 1; i >= l.ring.next; i-- {
 		p := &l.ring.past[i%ringSize]
 		if p.until <= at {
@@ -84,7 +98,8 @@ func (r *Router) count(now int64, id int32, s *slot) {
 	if l.inFlight == 0 && now >= l.noteFrom+forgotten && (!l.word.fresh(now) || l.word.inFlight == 0) {
 		l.cold = true // nothing changed for as long
 	}
-	l.shift(now, 1)
+	l.shift(now, ownLoad{1, s.uncached()})
+	s.unread = true
 	l.outstanding += s.input + s.output
 	r.queue(id, s)
 	r.soil(s.tally)
@@ -93,8 +108,22 @@ func (r *Router) count(now int64, id int32, s *slot) {
 // uncount takes it away again.
 func (r *Router) uncount(now int64, id int32, s *slot) {
 	r.answered(id, s)
-	s.learned.shift(now, -1)
+	by := ownLoad{inFlight: -1}
+	if s.unread {
+		by.pending, s.unread = -s.uncached(), false
+	}
+	s.learned.shift(now, by)
 	s.learned.outstanding -= s.input + s.output
+}
+
+// prefilled gives back the tokens of a prompt, once: its endpoint has read them.
+func (s *slot) prefilled(now int64) {
+	if s.unread {
+		s.unread = false
+		l := s.learned
+		l.leave(now)
+		l.pending -= s.uncached()
+	}
 }
 
 // queue puts the attempt last among those without a first token.
@@ -111,7 +140,7 @@ func (r *Router) queue(id int32, s *slot) {
 
 // await makes an attempt the oldest.
 func (l *running) await(id int32, s *slot) {
-	l.oldest, l.since, l.expected = id, s.started, s.expectation(s.output)
+	l.oldest, l.since, l.expected = id, s.started, s.expectation(s.uncached(), s.output)
 }
 
 // answered takes it out; a second time it does nothing.

@@ -28,7 +28,7 @@ func samePrice(p, o *money.Price) bool {
 func (w *Workload) same(o *Workload) bool {
 	return w.Name == o.Name && w.Unusable == o.Unusable && slices.Equal(w.APIs, o.APIs) &&
 		w.Contract.same(&o.Contract) && slices.EqualFunc(w.Tiers, o.Tiers, Tier.same) &&
-		w.Strategy == o.Strategy && w.MoneyPerMS == o.MoneyPerMS && w.Affinity == o.Affinity && w.Attempts == o.Attempts &&
+		w.Strategy == o.Strategy && w.MoneyPerMS == o.MoneyPerMS && slices.EqualFunc(w.Bands, o.Bands, Band.same) && w.PreferQuality == o.PreferQuality && w.Affinity == o.Affinity && w.Attempts == o.Attempts &&
 		w.Whole == o.Whole && w.FilterElsewhere == o.FilterElsewhere &&
 		w.EscalateQuality == o.EscalateQuality && w.EscalateContext == o.EscalateContext
 }
@@ -36,6 +36,10 @@ func (w *Workload) same(o *Workload) bool {
 func (c *Contract) same(o *Contract) bool {
 	return slices.Equal(c.Requires, o.Requires) && c.NeedsContext == o.NeedsContext && c.NeedsOutputTokens == o.NeedsOutputTokens &&
 		c.MaxTTFT == o.MaxTTFT && slices.Equal(c.Regions, o.Regions) && slices.Equal(c.Compliance, o.Compliance)
+}
+
+func (b Band) same(o Band) bool {
+	return b.Name == o.Name && b.UptoTokens == o.UptoTokens && slices.Equal(b.Models, o.Models)
 }
 
 func (t Tier) same(o Tier) bool { return t.Name == o.Name && slices.Equal(t.Endpoints, o.Endpoints) }

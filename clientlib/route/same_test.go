@@ -16,6 +16,9 @@ func TestWhatIsSharedIsWhatWouldBeMade(t *testing.T) {
 		"an identity":   func(c *Catalog) { c.Endpoints[1].Identity = 99 },
 		"a window":      func(c *Catalog) { c.Endpoints[2].ContextWindow = 5000 },
 		"a capability":  func(c *Catalog) { c.Endpoints[2].Capabilities = []string{"vision"} },
+		"a model":       func(c *Catalog) { c.Endpoints[5].Model = "n" },
+		"a band":        func(c *Catalog) { c.Workloads[2].Bands[0].UptoTokens = 800 },
+		"a rule":        func(c *Catalog) { c.Workloads[2].Affinity.Rule = AffinityMedian },
 		"an order":      func(c *Catalog) { slices.Reverse(c.Endpoints) },
 		"one more":      func(c *Catalog) { c.Endpoints = append(c.Endpoints, Endpoint{Name: "e00", Identity: 1, Weight: 1}) },
 		"one less":      func(c *Catalog) { c.Endpoints, c.Workloads = c.Endpoints[2:], c.Workloads[1:] },
@@ -24,15 +27,24 @@ func TestWhatIsSharedIsWhatWouldBeMade(t *testing.T) {
 		"an unusable":   func(c *Catalog) { c.Workloads[1].Unusable = "why" },
 		"a requirement": func(c *Catalog) { c.Workloads[2].Contract.Requires = []string{"tools"} },
 	} {
-		c := small()
+		c := bandedSmall()
 		change(c)
-		prev := made(t, nil, small(), f)
+		prev := made(t, nil, bandedSmall(), f)
 		got, want := made(t, prev, c, f), made(t, nil, c, f)
 		got.static.lineage, want.static.lineage = lineage{}, lineage{}
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: made from an older snapshot it is another one", name)
 		}
 	}
+}
+
+// bandedSmall has one workload of two bands.
+func bandedSmall() *Catalog {
+	c := small()
+	w := &c.Workloads[2]
+	w.Strategy, w.Bands = CostTiered, []Band{{"cheap", 500, []string{"n"}}, {"dear", Absent, []string{"m"}}}
+	w.Affinity = Affinity{On: AffinitySession, Rule: AffinityScore, Slack: 1.25}
+	return c
 }
 
 // What is shared must not keep the catalog alive that it came with.
@@ -45,7 +57,7 @@ func TestASnapshotPinsNoOlderCatalog(t *testing.T) {
 }
 
 func TestEveryFieldCountsAsAChange(t *testing.T) {
-	e, w, tenant := Endpoint{}, Workload{Tiers: []Tier{{}}}, Tenant{}
+	e, w, tenant := Endpoint{}, Workload{Tiers: []Tier{{}}, Bands: []Band{{}}}, Tenant{}
 	each(reflect.ValueOf(&tenant).Elem(), "tenant", func(field string, change func()) {
 		was := tenant
 		if change(); tenant.same(was) {
@@ -62,7 +74,7 @@ func TestEveryFieldCountsAsAChange(t *testing.T) {
 	})
 	each(reflect.ValueOf(&w).Elem(), "workload", func(field string, change func()) {
 		was := w
-		was.Tiers = slices.Clone(w.Tiers)
+		was.Tiers, was.Bands = slices.Clone(w.Tiers), slices.Clone(w.Bands)
 		if change(); w.same(&was) {
 			t.Errorf("%s does not count", field)
 		}

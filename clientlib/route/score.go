@@ -12,20 +12,23 @@ type Inputs struct {
 	Price float64 // of this request, µs at the workload's exchange rate
 	Share float64
 
-	Tokens float64 // outstanding over the fleet, as far as known
+	Tokens float64 // over the fleet, as far as known: outstanding; by predictive those of prompts that wait
 	Rate   float64 // tokens a minute that it may have
+
+	Temper float64 // of predictive: what the age of the loads takes back
+	Health float64 // of predictive: what slowdown and failures multiply the time with
 }
 
 // scores tells whether the strategy compares two draws; others choose without a score.
 func (s Strategy) scores() bool {
-	return s == P2C || s == LeastLoaded || s == LeastTokens || s == WeightedLeastLatency
+	return s == P2C || s == LeastLoaded || s == LeastTokens || s == WeightedLeastLatency || s == Predictive || s == CostTiered
 }
 
 // score says how much one more request would cost; lower wins.
 func (s Strategy) score(in *Inputs) float64 {
 	switch s {
-	case P2C:
-		return float64((in.Load+1)*in.Time) + in.Price
+	case Predictive:
+		return float64(float64(in.Time*in.Temper)*in.Health) + in.Price
 	case LeastLoaded:
 		return (in.Load + 1) / in.Share
 	case WeightedLeastLatency:
@@ -38,15 +41,20 @@ func (s Strategy) score(in *Inputs) float64 {
 
 const latencyUnit = 100_000 // µs, of weighted_least_latency (requirements.md, A3)
 
-// inputs are filled in for a place and a call.
-func (r *Router) inputs(now int64, p *pool, place int32, c *Call, in *Inputs) {
+// inputs are filled in for a place and a call, of whose prompt the place is expected to have
+// some tokens cached.
+func (r *Router) inputs(now int64, p *pool, place int32, c *Call, cached int64, in *Inputs) {
 	l, spec := r.current[place], p.work.compiled.spec
 	*in = Inputs{}
 	switch spec.Strategy {
-	case P2C:
+	case Predictive:
+		r.predict(now, p, place, c, cached, in)
+		in.Price = r.need.worth(l, spec.MoneyPerMS, cached)
+	case P2C, CostTiered:
 		in.Load, in.Time = r.loadIn(now, p, place), r.expect(now, p, place, c.request.Input)
-		if spec.MoneyPerMS > 0 {
-			in.Price = r.need.worth(l, spec.MoneyPerMS)
+		in.Price = r.need.worth(l, spec.MoneyPerMS, cached)
+		if cached > 0 {
+			in.Time = float64(in.Time*float64(prefill(c.request.Input-cached))) / float64(prefill(c.request.Input))
 		}
 	case LeastLoaded:
 		in.Load, in.Share = r.loadIn(now, p, place), r.shareOf(now, p, place)
@@ -66,20 +74,25 @@ func (r *Router) shareOf(now int64, p *pool, place int32) float64 {
 }
 
 // score is a place's for a call; the trial keeps what it is made of.
-func (r *Router) score(now int64, p *pool, place int32, c *Call, t *trial) float64 {
+func (r *Router) score(now int64, p *pool, place int32, c *Call, cached int64, t *trial) float64 {
 	t.place = place
-	r.inputs(now, p, place, c, &t.Inputs)
+	r.inputs(now, p, place, c, cached, &t.Inputs)
 	return p.work.compiled.spec.Strategy.score(&t.Inputs)
 }
 
 // worth is what the call at hand would cost at an endpoint, in µs at an exchange rate, which
-// is in pico-dollars a µs: not to the last pico-dollar, as what is charged is.
-func (n *need) worth(l *learned, rate money.Nano) float64 {
-	in, out := float64(l.input), float64(l.answer)
-	if l.graded {
-		plain, _, _, answer := l.endpoint.Price.At(n.use[limit.Input])
-		in, out = float64(plain), float64(answer)
+// is in pico-dollars a µs: not to the last pico-dollar, as what is charged is. Without a rate
+// it is worth nothing.
+func (n *need) worth(l *learned, rate money.Nano, cached int64) float64 {
+	if rate <= 0 {
+		return 0
 	}
-	sum := float64(float64(n.use[limit.Input])*in) + float64(float64(n.answer)*out)
+	in, out, input := float64(l.input), float64(l.answer), n.use[limit.Input]
+	reused := 0.0
+	if l.graded || cached > 0 {
+		plain, reuse, _, answer := l.endpoint.Price.At(input)
+		in, out, reused = float64(plain), float64(answer), float64(float64(cached)*float64(reuse))
+	}
+	sum := float64(float64(input-cached)*in) + reused + float64(float64(n.answer)*out)
 	return sum / float64(rate)
 }

@@ -9,6 +9,7 @@ import (
 const (
 	credentialOut = 60 * second  // after 401, 403 or no credit
 	endpointOut   = 300 * second // after "no such model"; a changed endpoint is tried at once
+	mostWait      = 1 << 50      // µs: of what stands for a wait, which may be any number
 )
 
 // FirstToken marks the first generated event, reasoning included. False: stale, or marked
@@ -25,6 +26,7 @@ func (r *Router) FirstToken(now int64, a Attempt) bool {
 	s.firstAt = now
 	s.policyAt = s.lostAt // what passes from now on is a stall or the whole call
 	r.due[a.slot] = s.lostAt
+	s.prefilled(now)
 	r.answered(int32(a.slot), s)
 	r.admit(now, s, now-s.started)
 	return true
@@ -75,7 +77,7 @@ func (r *Router) settle(now int64, id int32, s *slot, o *Outcome) {
 	}
 	r.uncount(now, id, s)
 	s.serial, s.call, s.permit = 0, nil, nil // what is left is written at the next
-	s.firstAt, s.late, s.ttftLimit = 0, false, 0
+	s.firstAt, s.ttftLimit = 0, 0
 	r.due[id] = forever
 	r.free = append(r.free, id)
 }
@@ -97,7 +99,7 @@ func (r *Router) learn(now int64, s *slot, o *Outcome) (result mark) {
 	case Invalid:
 		r.judge(now, s, breaker.Sample{Phase: breaker.Quality, Failed: true})
 		s.learned.success.add(now, 0)
-		s.sample(now, s.delay(now, s.answerTokens(o)))
+		s.sample(now, s.delay(now, s.usage(o)))
 		result = invalid
 	case Limited:
 		r.cool(now, s, o.RetryAfter)
@@ -119,8 +121,8 @@ func (r *Router) learn(now int64, s *slot, o *Outcome) (result mark) {
 }
 
 func (r *Router) served(now int64, s *slot, o *Outcome) mark {
-	output := s.answerTokens(o)
-	took := s.delay(now, output)
+	used := s.usage(o)
+	took := s.delay(now, used)
 	if s.firstAt == 0 {
 		r.admit(now, s, int64(took.ttft))
 	}
@@ -130,14 +132,20 @@ func (r *Router) served(now int64, s *slot, o *Outcome) mark {
 		r.judge(now, s, breaker.Sample{Phase: breaker.Finish})
 	}
 	r.verdict(s, breaker.Finish, true)
+	s.tally.work.recall(s, o)
 	s.learned.success.add(now, 1)
+	warm := !s.learned.cold
 	s.sample(now, took)
 	w := s.tally.work
 	if o.HasUsage {
-		s.tally.worked += prefill(tokens(o.Usage.Input-o.Usage.Cached)) + tpot*output
+		if warm {
+			s.tally.waited += int64(min(took.ttft, mostWait))
+			s.tally.explained += prefill(used.uncached)
+		}
+		s.tally.worked += prefill(tokens(o.Usage.Input-o.Usage.Cached)) + tpot*used.output
 		s.tally.busy += now - s.started
 		if !o.Estimated {
-			w.output.learn(now, output)
+			w.output.learn(now, used.output)
 		}
 	}
 	w.budget.earn(w.compiled.spec.Attempts.RetryRatio, w.compiled.spec)
@@ -158,6 +166,18 @@ func (r *Router) failed(now int64, s *slot, o *Outcome) mark {
 		s.learned.probeFrom = max(s.learned.probeFrom, now+o.RetryAfter)
 	}
 	return half
+}
+
+// used is what an answer is explained by, in tokens.
+type used struct{ uncached, output int64 }
+
+// usage is what an answer used: of the prompt what was read, as is known now, or was expected.
+func (s *slot) usage(o *Outcome) used {
+	u := used{s.uncached(), s.answerTokens(o)}
+	if part, told := o.reused(); told {
+		u.uncached = s.input - int64(float64(part*float64(s.input)))
+	}
+	return u
 }
 
 // answerTokens is what the answer used, as far as the endpoint can have given it.
@@ -212,12 +232,12 @@ func (r *Router) admit(now int64, s *slot, ttft int64) {
 			r.mark(s, slow)
 		}
 	}
-	r.verdict(s, breaker.Admit, pace != breaker.Late && !s.late)
+	r.verdict(s, breaker.Admit, pace != breaker.Late && s.ttftLimit != overdue)
 }
 
 func (s *slot) pace(ttft int64) breaker.Pace {
 	switch {
-	case s.late || s.ttftLimit == 0:
+	case s.ttftLimit <= 0:
 		return breaker.NoPace
 	case ttft > s.ttftLimit:
 		return breaker.Late

@@ -58,15 +58,15 @@ func TestSlowdownIsWhatTokensDoNotExplain(t *testing.T) {
 		output int64
 		want   delay
 	}{
-		"streamed: the first token":              {slot{stream: true, firstAt: 600_000, input: 1000}, 0, 9_000_000, 500, delay{600_000, 2}},
-		"streamed, no first token seen: the end": {slot{stream: true, input: 1000}, 0, 1_200_000, 500, delay{1_200_000, 4}},
+		"streamed: the first token":              {slot{classes: streamClass, firstAt: 600_000, input: 1000}, 0, 9_000_000, 500, delay{600_000, 2}},
+		"streamed, no first token seen: the end": {slot{classes: streamClass, input: 1000}, 0, 1_200_000, 500, delay{1_200_000, 4}},
 		"whole: 15 ms a token":                   {slot{input: 1000}, 0, 3_600_000, 100, delay{600_000, 2}},
 		"whole: the endpoint's own pace":         {slot{input: 1000}, 5_000, 800_000, 100, delay{300_000, 1}},
 		"whole: a pace above any is 1 s":         {slot{input: 8000}, 1 << 60, 2_000_000, 1, delay{1_000_000, 1}},
 	} {
 		tt.slot.learned = &learned{}
 		tt.slot.learned.describes(&Endpoint{Capacity: Capacity{TPOT: tt.tpot}})
-		if got := tt.slot.delay(tt.now, tt.output); got != tt.want {
+		if got := tt.slot.delay(tt.now, used{tt.slot.input, tt.output}); got != tt.want {
 			t.Errorf("%s: %+v, want %+v", rule, got, tt.want)
 		}
 	}
@@ -91,7 +91,7 @@ func TestACensoredSampleRaisesWhatItCanAndLowersNothing(t *testing.T) {
 }
 
 func TestAWorkloadsOwnLatencyIsNotLoweredByACancelledAttempt(t *testing.T) {
-	s := slot{learned: &learned{}, tally: &tally{}, stream: true}
+	s := slot{learned: &learned{}, tally: &tally{}, classes: streamClass}
 	s.learned.latency = latency{ttft: average{value: 100_000, n: 9}, slowdown: 0.5}
 	s.tally.latency = latency{ttft: average{value: 900_000, n: 9}, slowdown: 4.5}
 	s.censored(400_000)

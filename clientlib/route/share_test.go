@@ -155,19 +155,19 @@ func TestRegionsArePaths(t *testing.T) {
 func TestLoadComparesTheFleetWithWhatWasOwnThen(t *testing.T) {
 	l := &learned{}
 	for i := range int64(20) { // own: i until a moment past second i; the ring keeps the last 16
-		l.shift(i*second+1, 1)
-		l.shift(i*second+ringEvery, 1) // too soon after it to be noted
-		l.shift(i*second+ringEvery, -1)
+		l.shift(i*second+1, ownLoad{inFlight: 1})
+		l.shift(i*second+ringEvery, ownLoad{inFlight: 1}) // too soon after it to be noted
+		l.shift(i*second+ringEvery, ownLoad{inFlight: -1})
 	}
 	l.hear(&word{at: 5 * second, inFlight: 10})
 	l.inFlight = 3
 	if got := l.load(5 * second); got != 3+10-5 {
 		t.Errorf("load %g", got)
 	}
-	if got := l.then(second); got != 4 {
+	if got := l.then(second).inFlight; got != 4 {
 		t.Errorf("before all notes: %d, want the oldest kept", got)
 	}
-	if got := l.then(20 * second); got != 3 {
+	if got := l.then(20 * second).inFlight; got != 3 {
 		t.Errorf("after all notes: %d, want what it is now", got)
 	}
 }

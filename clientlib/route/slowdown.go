@@ -39,16 +39,16 @@ func (a *average) add(now int64, v float64) {
 func blend(old, v float64) float64 { return float64(0.2*v) + float64(0.8*old) }
 
 // delay is what one attempt took: its time to first token in µs, or what stands for it, and
-// how many times as long as its tokens explain.
+// how many times as long as the tokens explain that were read and written.
 type delay struct{ ttft, slowdown float64 }
 
-func (s *slot) delay(now, output int64) delay {
-	e := float64(prefill(s.input))
-	if s.stream && s.firstAt > 0 {
+func (s *slot) delay(now int64, u used) delay {
+	e := float64(prefill(u.uncached))
+	if s.streamed() && s.firstAt > 0 {
 		ttft := float64(s.firstAt - s.started)
 		return delay{ttft, ttft / e}
 	}
-	slowdown := float64(now-s.started) / float64(s.expectation(output))
+	slowdown := float64(now-s.started) / float64(s.expectation(u.uncached, u.output))
 	return delay{float64(slowdown * e), slowdown}
 }
 
@@ -61,10 +61,10 @@ func (s *slot) sample(now int64, d delay) {
 	}
 	l.add(now, d)
 	s.tally.add(now, d)
-	if l.spread == nil && s.tally.work.compiled.spec.Strategy == LatencyWeighted {
-		l.spread = &spread{}
+	if !l.spreads && s.tally.work.compiled.spec.Strategy == LatencyWeighted {
+		l.spreads, l.spread = true, &spread{}
 	}
-	if l.spread != nil {
+	if l.spreads {
 		l.spread.add(now, d.slowdown)
 	}
 }
@@ -72,7 +72,7 @@ func (s *slot) sample(now int64, d delay) {
 // censored learns that a first token would have taken longer still: it only ever raises.
 func (s *slot) censored(now int64) {
 	if l := s.learned; !l.cold {
-		d := s.delay(now, s.output)
+		d := s.delay(now, used{s.uncached(), s.output})
 		l.raise(now, d)
 		s.tally.raise(now, d)
 	}

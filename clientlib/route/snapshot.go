@@ -163,14 +163,14 @@ func (s *static) ofAny(name string) *facts {
 }
 
 // fits tells whether what prev made of workloads holds for these endpoints too: the same
-// names, and the same sizes. It takes over the index then.
+// names, models and sizes. It takes over the index then.
 func (s *static) fits(prev *static) bool {
 	if prev == nil || len(prev.facts) != len(s.facts) {
 		return false
 	}
 	for i, f := range s.facts {
 		e, was := f.endpoint, prev.facts[i].endpoint
-		if e != was && (e.Name != was.Name || e.ContextWindow != was.ContextWindow || e.MaxOutputTokens != was.MaxOutputTokens) {
+		if e != was && (e.Name != was.Name || e.Model != was.Model || e.ContextWindow != was.ContextWindow || e.MaxOutputTokens != was.MaxOutputTokens) {
 			return false
 		}
 	}

@@ -121,8 +121,8 @@ func (l *learned) share(now int64, until *int64) int64 {
 	if e.Weight != Absent {
 		return e.Weight * shareUnit
 	}
-	if l.word.fresh(now) && l.word.speed > 0 {
-		*until = min(*until, l.word.at+silence)
+	if l.word != nil && l.word.speed > 0 && now < l.word.at+speedHeld {
+		*until = min(*until, l.word.at+speedHeld)
 		return int64(float64(100*shareUnit*l.word.speed) + 0.5)
 	}
 	return 100 * shareUnit

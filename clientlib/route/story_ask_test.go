@@ -139,7 +139,7 @@ func showRecord(d *route.Record) string {
 	out += "\n"
 	for i := range d.Drawn {
 		v := &d.Candidates[i]
-		out += fmt.Sprintf("  %s samples %d aged %dms row %dms", v.Endpoint, v.Samples, v.SampleAge, v.RowAge)
+		out += fmt.Sprintf("  %s samples %d aged %dms row %dms", v.Endpoint, d.Known[i].Samples, d.Known[i].SampleAge, d.Known[i].RowAge)
 		if d.Drawn == 2 {
 			if d.Strategy != route.LeastTokens {
 				out += fmt.Sprintf(" load %v time %v price %v share %v", v.Load, v.Time, v.Price, v.Share)
@@ -148,18 +148,24 @@ func showRecord(d *route.Record) string {
 		}
 		out += liking(d.Liking) + "\n"
 	}
-	if d.Drawn == 2 && d.Score(0) == d.Score(1) {
+	if d.Drawn == 2 && d.Score(0) == d.Score(1) && d.Bias == 0 {
 		out += fmt.Sprintf("  tie %d\n", d.Tie)
+	}
+	if d.Bias != 0 {
+		out += fmt.Sprintf("  bias %v\n", d.Bias)
 	}
 	return out
 }
 
 // tokens and liking are what only some strategies ask for.
 func tokens(in *route.Inputs) string {
-	if in.Rate == 0 {
-		return ""
+	switch {
+	case in.Rate > 0:
+		return fmt.Sprintf(" tokens %v rate %v", in.Tokens, in.Rate)
+	case in.Temper > 0:
+		return fmt.Sprintf(" tokens %v temper %v health %v", in.Tokens, in.Temper, in.Health)
 	}
-	return fmt.Sprintf(" tokens %v rate %v", in.Tokens, in.Rate)
+	return ""
 }
 
 func liking(v route.Liking) (out string) {

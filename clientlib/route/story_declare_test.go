@@ -3,6 +3,7 @@ package route_test
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/pointsman/pointsman/clientlib/route"
@@ -58,7 +59,7 @@ func replace[T any](all *[]T, v T, name func(T) string) {
 
 func (s *stage) endpoint(a args) route.Endpoint {
 	e := route.Endpoint{
-		Name: a.word(1), Identity: uint64(a.int("identity", 1)), Model: "m", Artifact: "m@1", WireModel: "m",
+		Name: a.word(1), Identity: uint64(a.int("identity", 1)), Model: a.text("model", "m"), Artifact: "m@1", WireModel: "m",
 		APIs: []string{"chat"}, Capabilities: []string{"stream", "tools"}, Compliance: a.list("compliance"),
 		Region: a.values["region"], Credential: a.word(1), Quotas: a.list("quotas"),
 		ContextWindow: a.int("window", 100_000), MaxOutputTokens: a.int("cap", 50_000),
@@ -85,7 +86,8 @@ func (s *stage) endpoint(a args) route.Endpoint {
 	if a.is("tool") {
 		e.Model, e.Artifact, e.ContextWindow, e.MaxOutputTokens = "", "", 0, 0
 	}
-	e.Capacity.TPOT = a.time("tpot", 0)
+	e.Capacity = route.Capacity{TPOT: a.time("tpot", 0), Slots: a.int("slots", 0), PrefillTPS: a.int("prefill_tps", 0)}
+	e.Metrics = a.values["metrics"]
 	if v, ok := a.values["price"]; ok {
 		in, out, _ := strings.Cut(v, "/")
 		e.Price.Input, e.Price.Output = price(in), price(out)
@@ -122,12 +124,16 @@ func (s *stage) workload(a args) route.Workload {
 			Answer: a.time("answer", 180_000_000), Stall: a.time("stall", 20_000_000), Total: a.time("total", 600_000_000),
 		},
 	}
-	for st := route.NoStrategy; st <= route.Hash; st++ {
+	for st := route.NoStrategy; st <= route.CostTiered; st++ {
 		if a.values["strategy"] == st.String() {
 			w.Strategy = st
 		}
 	}
 	w.Affinity = route.Affinity{On: affinities[a.values["affinity"]], Slack: a.float("slack", 2.5)}
+	if a.values["rule"] == "score" {
+		w.Affinity.Rule, w.Affinity.Slack = route.AffinityScore, a.float("slack", 1.25)
+	}
+	w.Bands, w.PreferQuality = bands(a.values["bands"]), a.is("prefer_quality")
 	if _, ok := a.values["apis"]; ok {
 		w.APIs = a.list("apis")
 	}
@@ -136,6 +142,22 @@ func (s *stage) workload(a args) route.Workload {
 		w.Tiers = append(w.Tiers, route.Tier{Name: name, Endpoints: strings.Split(endpoints, ",")})
 	}
 	return w
+}
+
+// bands reads NAME:UPTO:MODEL,MODEL;NAME::MODEL, the second up to any size.
+func bands(list string) (all []route.Band) {
+	for b := range strings.SplitSeq(list, ";") {
+		part := strings.Split(b, ":")
+		if len(part) != 3 {
+			continue
+		}
+		upto, err := strconv.ParseInt(part[1], 10, 64)
+		if err != nil {
+			upto = route.Absent
+		}
+		all = append(all, route.Band{Name: part[0], UptoTokens: upto, Models: strings.Split(part[2], ",")})
+	}
+	return all
 }
 
 var affinities = map[string]route.AffinityOn{"prefix": route.AffinityPrefix, "session": route.AffinitySession, "tenant": route.AffinityTenant}
@@ -165,8 +187,12 @@ func (s *stage) declareFleet(a args) bool {
 		s.fleet = route.Fleet{}
 	case "row":
 		row := route.FleetEndpoint{Name: a.word(2), Identity: uint64(a.int("identity", 1)), At: a.time("at", s.now), Speed: a.float("speed", 0)}
-		if n := a.int("in_flight", 0); n > 0 {
-			row.Loads = []route.FleetLoad{{InFlight: uint64(n), OutstandingTokens: uint64(a.int("tokens", 0))}}
+		load := route.FleetLoad{
+			InFlight: uint64(a.int("in_flight", 0)), OutstandingTokens: uint64(a.int("tokens", 0)), PendingPromptTokens: uint64(a.int("pending", 0)),
+			Successes: a.float("ok", 0), Samples: a.float("n", 0), Slowdown: a.float("slowdown", 0), SlowdownSamples: a.float("slow_samples", 0),
+		}
+		if load != (route.FleetLoad{}) {
+			row.Loads = []route.FleetLoad{load}
 		}
 		replace(&s.fleet.Endpoints, row, func(e route.FleetEndpoint) string { return e.Name })
 	case "breaker":
@@ -219,6 +245,7 @@ func outcome(a args) route.Outcome {
 	if in, ok := a.values["used"]; ok {
 		o.HasUsage, o.Estimated = true, a.is("estimated")
 		_, _ = fmt.Sscanf(in, "%d/%d", &o.Usage.Input, &o.Usage.Output)
+		o.Usage.Cached = a.int("cached", 0)
 	}
 	return o
 }

@@ -1,6 +1,7 @@
 package route_test
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -70,6 +71,8 @@ func (a args) word(i int) string {
 }
 
 func (a args) is(flag string) bool { return slices.Contains(a.words, flag) }
+
+func (a args) text(key, absent string) string { return cmp.Or(a.values[key], absent) }
 
 func (a args) list(key string) []string {
 	if a.values[key] == "" {
@@ -194,6 +197,9 @@ func (s *stage) next(a args) string {
 	r.attempt, s.record = step.Attempt, s.router.Decision()
 	if again, err := route.Replay(&s.record); err != nil || again != step.Endpoint.Name {
 		return fmt.Sprintf("%s to %s, but replayed to %q: %v\n", name, step.Endpoint.Name, again, err)
+	}
+	if s.record.Bias != 0 && s.record.Tie != 0 {
+		return name + " has a bias and a tie\n"
 	}
 	out := name + " to " + step.Endpoint.Name
 	if step.Probe {

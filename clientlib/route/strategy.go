@@ -6,9 +6,22 @@ const (
 	nowhere     = int32(-1) // no place
 )
 
-// choose finds a place: in the first tier that is open to the call and has one for it,
-// else in those that were passed over.
+// choose finds a place, in bands that are not for the call if there is no other: that which
+// reaches furthest comes first. A band's size is no gate.
 func (r *Router) choose(now int64, d *draws, p *pool, c *Call) int32 {
+	at, w := r.fall(now, d, p, c), p.work.compiled
+	for k := len(w.bands); at == nowhere && k > 0; k-- {
+		if !w.bands[k-1].admits(r.complexity(c)) {
+			r.choice.beyond = k
+			at = r.fall(now, d, p, c)
+		}
+	}
+	return at
+}
+
+// fall finds a place in the first tier that is open to the call and has one for it, else in
+// those that were passed over.
+func (r *Router) fall(now int64, d *draws, p *pool, c *Call) int32 {
 	for _, open := range [...]bool{true, false} {
 		for i := range p.tiers {
 			if p.tiers[i].course.takes(now, c.hash) != open {
@@ -25,32 +38,56 @@ func (r *Router) choose(now int64, d *draws, p *pool, c *Call) int32 {
 
 // balance chooses inside one tier: the call's home, else by the strategy.
 func (r *Router) balance(now int64, d *draws, p *pool, tier int, c *Call) int32 {
-	spec := p.work.compiled.spec
-	if spec.Affinity.On != AffinityNone {
+	if r.chooser != nil {
+		return r.asked(now, d, p, tier, c)
+	}
+	switch a := &p.work.compiled.spec.Affinity; {
+	case a.On == AffinityNone:
+	case a.Rule == AffinityScore:
+		return r.near(now, d, p, tier, c)
+	default:
 		if at := r.home(now, d, p, tier, c); at != nowhere {
 			return at
 		}
 	}
-	t := tries{left: maxDraws}
-	switch spec.Strategy {
+	return r.draw(now, d, p, tier, c)
+}
+
+// draw chooses by the strategy.
+func (r *Router) draw(now int64, d *draws, p *pool, tier int, c *Call) int32 {
+	switch p.work.compiled.spec.Strategy {
 	case RoundRobin:
 		return r.choice.found(WayDrawn, r.rotate(now, d, p, tier, c))
 	case Hash:
 		return r.hashed(now, d, p, tier, c)
+	case CostTiered:
+		return r.banded(now, d, p, tier, c)
 	case Weighted:
-		return r.choice.found(WayDrawn, r.fetch(now, d, p, tier, c, &t))
+		return r.choice.found(WayDrawn, r.once(now, d, p, tier, c))
 	case LatencyWeighted, QuotaAware:
-		at := r.choice.found(WayDrawn, r.fetch(now, d, p, tier, c, &t))
+		at := r.choice.found(WayDrawn, r.once(now, d, p, tier, c))
 		if at != nowhere {
 			r.choice.liking = r.liked(now, p, tier, at)
 		}
 		return at
 	}
-	a := r.fetch(now, d, p, tier, c, &t)
+	t := r.tries(now, p, tier)
+	return r.twice(now, d, p, c, &t)
+}
+
+// once is one draw.
+func (r *Router) once(now int64, d *draws, p *pool, tier int, c *Call) int32 {
+	t := r.tries(now, p, tier)
+	return r.fetch(now, d, p, c, &t)
+}
+
+// twice takes the better of two draws; equal ones win outright.
+func (r *Router) twice(now int64, d *draws, p *pool, c *Call, t *tries) int32 {
+	a := r.fetch(now, d, p, c, t)
 	if a == nowhere {
 		return nowhere
 	}
-	b := r.fetch(now, d, p, tier, c, &t)
+	b := r.fetch(now, d, p, c, t)
 	if a == b {
 		return r.choice.found(WayDrawn, a)
 	}
@@ -60,27 +97,31 @@ func (r *Router) balance(now int64, d *draws, p *pool, tier int, c *Call) int32 
 // compare takes the better of two.
 func (r *Router) compare(now int64, d *draws, p *pool, c *Call, a, b int32) int32 {
 	h := &r.choice
-	h.way, h.drawn = WayDrawn, 2
-	sa, sb := r.score(now, p, a, c, &h.trials[0]), r.score(now, p, b, c, &h.trials[1])
-	if sa == sb {
-		h.tie = d.next()
-	}
-	h.chosen = better(sa, sb, h.tie)
-	return h.trials[h.chosen].place
+	h.way = WayDrawn
+	return h.decide(d, r.score(now, p, a, c, 0, &h.trials[0]), r.score(now, p, b, c, 0, &h.trials[1]))
 }
 
-// tries are the draws of one choice: how many more may fail a gate, and how many passed and
-// were not taken.
-type tries struct{ left, declined int }
+// tries are the draws of one choice: of what, how many more may fail a gate, and how many
+// passed and were not taken.
+type tries struct {
+	tier           int
+	table          *Alias
+	places         []int32
+	left, declined int
+}
+
+// tries are draws from all of a tier.
+func (r *Router) tries(now int64, p *pool, tier int) tries {
+	return tries{tier: tier, table: r.table(now, p, tier), places: p.members(tier), left: maxDraws}
+}
 
 // fetch draws by share until a member passes and is taken. When none was, it is drawn by all
 // the members' shares and factors, if those were what stood in the way; else it is the first
 // from a random offset.
-func (r *Router) fetch(now int64, d *draws, p *pool, tier int, c *Call, t *tries) int32 {
-	table := r.table(now, p, tier)
-	for t.left > 0 && t.declined < maxDeclined && table.Len() > 0 {
+func (r *Router) fetch(now int64, d *draws, p *pool, c *Call, t *tries) int32 {
+	for t.left > 0 && t.declined < maxDeclined && t.table.Len() > 0 {
 		at, flip := d.next(), d.next()
-		place := table.Pick(at, flip)
+		place := t.table.Pick(at, flip)
 		if r.unhindered(now, p, place, c) {
 			t.left--
 			return place
@@ -88,7 +129,7 @@ func (r *Router) fetch(now int64, d *draws, p *pool, tier int, c *Call, t *tries
 		if reason := r.gate(now, p, place, c); reason != Pass {
 			r.refuse(now, place, reason)
 			t.left--
-		} else if takes(d, r.factor(now, p, tier, place)) {
+		} else if takes(d, r.factor(now, p, t.tier, place)) {
 			t.left--
 			return place
 		} else {
@@ -96,17 +137,16 @@ func (r *Router) fetch(now int64, d *draws, p *pool, tier int, c *Call, t *tries
 		}
 	}
 	if t.declined > 0 {
-		if place := r.exactly(now, d, p, tier, c); place != nowhere {
+		if place := r.exactly(now, d, p, c, t); place != nowhere {
 			return place
 		}
 	}
-	places := p.members(tier)
-	if len(places) == 0 {
+	if len(t.places) == 0 {
 		return nowhere
 	}
-	offset := Index(d.next(), len(places))
-	for i := range places {
-		place := places[(offset+i)%len(places)]
+	offset := Index(d.next(), len(t.places))
+	for i := range t.places {
+		place := t.places[(offset+i)%len(t.places)]
 		if r.gate(now, p, place, c) == Pass {
 			return place
 		}
@@ -115,19 +155,19 @@ func (r *Router) fetch(now int64, d *draws, p *pool, tier int, c *Call, t *tries
 }
 
 // exactly draws one of the members that pass every gate, by weight × factor.
-func (r *Router) exactly(now int64, d *draws, p *pool, tier int, c *Call) int32 {
+func (r *Router) exactly(now int64, d *draws, p *pool, c *Call, t *tries) int32 {
 	weight := func(place int32) float64 {
 		if r.gate(now, p, place, c) != Pass {
 			return 0
 		}
-		return float64(r.weight(now, p, tier, place) * r.factor(now, p, tier, place))
+		return float64(r.weight(now, p, t.tier, place) * r.factor(now, p, t.tier, place))
 	}
 	sum, to := 0.0, 0.0
-	for _, place := range p.members(tier) {
+	for _, place := range t.places {
 		sum += weight(place)
 	}
 	at := float64(float64(d.next())/(1<<32)) * sum
-	for _, place := range p.members(tier) {
+	for _, place := range t.places {
 		if to += weight(place); at < to {
 			return place
 		}

@@ -9,7 +9,7 @@ import (
 const (
 	combinations = 1 << (breaker.Classes - 1) // of classes: Any is in all
 	markBits     = 9                          // of a mark below its combination
-	maxMarks     = 116                        // a tally fills seven cache lines
+	maxMarks     = 108                        // a tally fills seven cache lines
 )
 
 // tally counts one endpoint's attempts for one workload since the last report. While one
@@ -21,11 +21,16 @@ type tally struct {
 	used    uint8 // marks
 	worked  int64 // µs that the tokens of what was finished take at speed 1,
 	busy    int64 // and that they took
-	cost    [combinations]money.Nano
-	marks   [maxMarks]mark
-	owner   *learned
-	cells   [combinations]*cell // nil: nothing was counted
+	waits
+	cost  [combinations]money.Nano
+	marks [maxMarks]mark
+	owner *learned
+	cells [combinations]*cell // nil: nothing was counted
 }
+
+// waits are how long first tokens took, or what stands for them, and how long their inputs
+// explain: µs.
+type waits struct{ waited, explained int64 }
 
 // mark is a result that is in no cell yet, and the attempt's combination of classes above it:
 // cells are large, and many.

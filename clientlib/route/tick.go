@@ -44,15 +44,20 @@ func (r *Router) Tick(now int64) (next int64) {
 	return next
 }
 
-// watch looks at an attempt that is due: nobody ended it, or its first token is missing.
+// watch looks at an attempt that is due: nobody ended it, its first token is missing, or, when
+// that cannot be seen, its prompt should have been read.
 func (r *Router) watch(now int64, id int32, s *slot) {
 	if now >= s.lostAt {
 		r.event(Event{Kind: EventLost, At: now, Endpoint: s.endpoint.Name, Workload: s.tally.work.compiled.spec.Name})
 		r.settle(now, id, s, &Outcome{})
 		return
 	}
-	s.late = true
 	r.due[id] = s.lostAt
+	if !s.streamed() {
+		s.prefilled(now)
+		return
+	}
+	s.ttftLimit = overdue
 	r.urgent = true
 	if !s.outdated() {
 		r.mark(s, slow)

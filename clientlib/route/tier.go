@@ -27,6 +27,7 @@ type tier struct {
 	top      float64 // the largest factor of a ramp, when all ramp; else 1
 	weight   int64   // of the shares, what is eligible
 	turn     rotation
+	bands    []hand // none: it balances as a whole
 }
 
 // course is how a tier fares: down below half, back after ten seconds, bit by bit.
@@ -90,16 +91,7 @@ func either[T any](first bool, a, b T) T {
 // weigh sums what of a tier is eligible, moves its course, and keeps its table in step.
 func (r *Router) weigh(now int64, p *pool, i int) {
 	t := &p.tiers[i]
-	var total, eligible int64
-	top := 0.0
-	for _, place := range p.places[t.from:t.to] {
-		share, bits := r.states.shares[place], r.states.bits[place]
-		total += share
-		if bits&p.mask == 0 {
-			eligible += share
-			top = max(top, r.ramp(now, place, bits, p.ask.classes))
-		}
-	}
+	total, eligible, top := r.stand(now, p, p.members(i))
 	t.eligible, t.top, t.weight = 0, 1, eligible
 	if total > 0 {
 		t.eligible = float64(eligible) / float64(total)
@@ -113,11 +105,27 @@ func (r *Router) weigh(now int64, p *pool, i int) {
 	t.sparse = 4*(total-eligible) > total // decision-core.md, What it is given: > 25 %
 	switch {
 	case p.work.compiled.spec.Strategy == LatencyWeighted: // who draws deals
+	case len(t.bands) > 0:
+		r.weighBands(now, p, i)
 	case t.sparse:
 		r.deal(&t.thin, p.places[t.from:t.to], p.mask)
 	default:
 		r.deal(&p.decks[i], p.places[t.from:t.to], 0)
 	}
+}
+
+// stand sums the shares of some of a pool's members, all and what is eligible, and has the
+// largest factor of a ramp.
+func (r *Router) stand(now int64, p *pool, places []int32) (total, eligible int64, top float64) {
+	for _, place := range places {
+		share, bits := r.states.shares[place], r.states.bits[place]
+		total += share
+		if bits&p.mask == 0 {
+			eligible += share
+			top = max(top, r.ramp(now, place, bits, p.ask.classes))
+		}
+	}
+	return total, eligible, top
 }
 
 // table is what the tier's members are drawn from.

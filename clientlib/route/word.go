@@ -4,7 +4,8 @@ import "github.com/pointsman/pointsman/clientlib/route/breaker"
 
 const (
 	second      = 1_000_000
-	silence     = 30 * second // protocol.md, rule 1: a row without news is neutral then
+	silence     = 30 * second  // protocol.md, rule 1: a row without news is neutral then
+	speedHeld   = 600 * second // a speed holds for longer: it is the endpoint's own, and a process that is cut off still draws by it
 	rampFloor   = 0.1
 	halfGate    = 20 // fleet successes before a ramp passes 0.5 (control-plane.md, Ramp)
 	fullGate    = 50 // and before it ends
@@ -24,7 +25,10 @@ type word struct {
 	speed    float64 // 0: not learned
 	inFlight float64 // of all localities
 	tokens   float64 // outstanding in those
+	pending  float64 // tokens of prompts that wait in those
 	slowdown float64 // time to first token by what the input explains; 0: not known
+	samples  float64 // of it, fading
+	ok, n    float64 // attempts of this locality that were served, and all, fading
 	held     breaker.ClassSet
 	soft     breaker.ClassSet // of those held, by latency
 	ramping  breaker.ClassSet
@@ -45,8 +49,13 @@ func compileWord(e *FleetEndpoint, locality string) word {
 		f := &e.Loads[i]
 		w.inFlight += float64(f.InFlight)
 		w.tokens += float64(f.OutstandingTokens)
-		if f.Locality == locality && f.SlowdownSamples >= knownFrom {
-			w.slowdown = f.Slowdown
+		w.pending += float64(f.PendingPromptTokens)
+		if f.Locality != locality {
+			continue
+		}
+		w.ok, w.n = w.ok+min(f.Successes, f.Samples), w.n+f.Samples
+		if f.SlowdownSamples >= knownFrom && f.Slowdown > 0 {
+			w.slowdown, w.samples = f.Slowdown, f.SlowdownSamples
 		}
 	}
 	for i := range e.Breakers {
@@ -81,6 +90,12 @@ func (w *word) take(b *FleetBreaker) {
 
 // fresh tells whether what was learned still counts.
 func (w *word) fresh(now int64) bool { return w != nil && now < w.at+silence }
+
+// moves tells whether a word says of breakers or of speed what the one before did not, or counts
+// for less long.
+func (w *word) moves(was *word) bool {
+	return w == nil || w.at < was.at || was.held|was.ramping|w.held|w.ramping != 0 || w.speed != was.speed || w.round != was.round
+}
 
 // lost tells whether the fleet fell silent over a class that it holds.
 func (w *word) lost(now int64, c breaker.Class) bool {

@@ -14,7 +14,9 @@ type workload struct {
 	tiers      [][]int32 // indices of facts, ascending: by name
 	windows    []int64   // distinct context windows, ascending
 	caps       []int64   // distinct output caps, ascending
-	homes      [][]Home  // by tier, when requests have homes
+	bands      []Band    // of cost_tiered
+	hands      [][]int32 // the places of each tier's bands: see handOf
+	homes      [][]Home  // by hand, when requests have homes
 	tables     []*Maglev // of those
 }
 
@@ -52,6 +54,10 @@ func compileWorkload(prev, s *static, spec *Workload, f *faults) *workload {
 		}
 	}
 	checkWorkload(spec, f)
+	w.divide(s)
+	if place := w.bandless(); place != nowhere {
+		f.add("workloads[%q].bands: endpoint %q is in none: no band has model %q", spec.Name, s.facts[place].endpoint.Name, s.facts[place].endpoint.Model)
+	}
 	w.house(s)
 	return w
 }

@@ -33,6 +33,9 @@ const (
 	wall           = 1_800_000_000 * sec // when the clock is 0
 )
 
+// The last is what a tool's endpoint has.
+var worldModels = []string{"m0", "m1", "m2", ""}
+
 // worldQuotas and worldTenants stay what they are: what was spent of them is held against them.
 var (
 	worldQuotas = []route.Quota{
@@ -84,7 +87,7 @@ func randomCatalog(d *dice, now int64) *route.Catalog {
 
 func randomEndpoint(d *dice, i int, now int64) route.Endpoint {
 	e := route.Endpoint{
-		Name: fmt.Sprintf("e%d", i), Identity: uint64(1 + d.n(9)/8), Model: "m", Artifact: "m@1",
+		Name: fmt.Sprintf("e%d", i), Identity: uint64(1 + d.n(9)/8), Model: worldModels[i%3], Artifact: "m@1",
 		APIs: d.most("chat", "embed"), Capabilities: d.most("stream", "tools", "vision"),
 		Compliance: d.most("hipaa"), Region: pick(d, "eu/west", "eu", "eu/north/1", "eu/west/2", "us"),
 		ContextWindow: pick(d, int64(200_000), 200_000, 200_000, 200_000, 40_000, 1000), MaxOutputTokens: pick(d, int64(50_000), 50_000, 50_000, 0, 500),
@@ -97,6 +100,10 @@ func randomEndpoint(d *dice, i int, now int64) route.Endpoint {
 	}
 	e.Credential = [...]string{"k0", "k0", "", "k1", "k1", "", "k2", "k3"}[i] // as long as it lives
 	e.Quotas = [...][]string{{"q0"}, {"q0"}, {"q1", "q2"}, nil, {"q3"}, nil, {"q3"}, {"q1"}}[i]
+	if d.rarely(2) {
+		e.Metrics = "vllm"
+		e.Capacity = route.Capacity{Slots: pick(d, int64(0), 1, 64), PrefillTPS: pick(d, int64(0), 1, 30_000), TPOT: pick(d, int64(0), 1, 8_000)}
+	}
 	if d.rarely(12) {
 		e.Retires = wall + now + int64(d.n(30)-5)*sec
 	}
@@ -114,12 +121,21 @@ func randomEndpoint(d *dice, i int, now int64) route.Endpoint {
 func randomWorkload(d *dice, i int, endpoints []route.Endpoint) route.Workload {
 	w := route.Workload{
 		Name: fmt.Sprintf("w%d", i), APIs: d.most("embed", "chat", "speak"),
-		Strategy: route.P2C + route.Strategy(d.n(int(route.Hash))), MoneyPerMS: pick(d, money.Nano(0), 10), Whole: d.rarely(3),
+		Strategy: route.P2C + route.Strategy(d.n(int(route.CostTiered))), MoneyPerMS: pick(d, money.Nano(0), 10), Whole: d.rarely(3),
 		FilterElsewhere: d.rarely(2),
 		Attempts: route.Attempts{
 			Max: int64(1 + d.n(4)), RetryRatio: 0.1, RetryReserve: 1000, SameEndpoint: int64(d.n(3) / 2),
 			FirstToken: 5 * sec, Answer: 30 * sec, Stall: 5 * sec, Total: 40 * sec,
 		},
+	}
+	w.Affinity = randomAffinity(d, w.Strategy)
+	w.PreferQuality, w.EscalateQuality = d.rarely(2), d.rarely(2)
+	for at := range 1 + d.n(3) {
+		w.Bands = append(w.Bands, route.Band{Name: fmt.Sprint("b", at), UptoTokens: int64(1000 * (at + 1)), Models: worldModels[d.n(len(worldModels)):]})
+	}
+	w.Bands[len(w.Bands)-1].Models = worldModels
+	if d.rarely(2) {
+		w.Bands[len(w.Bands)-1].UptoTokens = route.Absent
 	}
 	if d.rarely(15) {
 		w.Unusable = "of another time"
@@ -153,6 +169,15 @@ func randomWorkload(d *dice, i int, endpoints []route.Endpoint) route.Workload {
 	return w
 }
 
+// randomAffinity is there more often than not.
+func randomAffinity(d *dice, s route.Strategy) route.Affinity {
+	a := route.Affinity{On: pick(d, route.AffinityNone, route.AffinityNone, route.AffinityPrefix, route.AffinitySession, route.AffinityTenant), Slack: pick(d, 1, 1.25, 2.5)}
+	if rule := pick(d, route.AffinityMedian, route.AffinityScore); rule.With(s) {
+		a.Rule = rule
+	}
+	return a
+}
+
 // randomFleet knows of some endpoints, and of some that are not there.
 func randomFleet(d *dice, now int64, rounds *uint64) *route.Fleet {
 	f := &route.Fleet{}
@@ -162,7 +187,7 @@ func randomFleet(d *dice, now int64, rounds *uint64) *route.Fleet {
 		}
 		row := route.FleetEndpoint{Name: fmt.Sprintf("e%d", i), Identity: uint64(1 + d.n(9)/8), At: max(now-int64(d.n(40))*sec, 1), Speed: pick(d, 0, 0.5, 1, 2)}
 		if d.rarely(3) {
-			row.Loads = []route.FleetLoad{{InFlight: uint64(d.n(6))}, {Locality: "b", InFlight: uint64(d.n(3))}}
+			row.Loads = []route.FleetLoad{randomLoad(d, "a"), {Locality: "b", InFlight: uint64(d.n(3))}}
 		}
 		for d.rarely(3) {
 			*rounds++
@@ -177,6 +202,14 @@ func randomFleet(d *dice, now int64, rounds *uint64) *route.Fleet {
 		f.Workloads = []route.FleetWorkload{{Name: "w0", At: now, RetryFactor: pick(d, 0, 0.5, 1)}}
 	}
 	return f
+}
+
+func randomLoad(d *dice, locality string) route.FleetLoad {
+	n := d.n(60)
+	return route.FleetLoad{
+		Locality: locality, InFlight: uint64(d.n(6)), PendingPromptTokens: pick(d, uint64(0), 900, 200_000), OutstandingTokens: uint64(d.n(9000)),
+		Successes: float64(d.n(n + 1)), Samples: float64(n), Slowdown: pick(d, 0, 0.01, 1, 3.5, 60_000), SlowdownSamples: pick(d, 0, 2, 40, 1e9),
+	}
 }
 
 func randomRequest(d *dice, now int64) route.Request {

@@ -71,8 +71,8 @@ func soft(v *pb.Vote) int {
 	return 0
 }
 
-// maxOther is what the merged row can take, in bytes: 14 numbers and two names.
-const maxOther = 192
+// maxOther is what the merged row can take, in bytes: 16 numbers and two names.
+const maxOther = 216
 
 // fieldSize is what a row, or another part, takes in its report.
 func fieldSize(m proto.Message) int { return 1 + protowire.SizeBytes(proto.Size(m)) }
@@ -101,4 +101,6 @@ func merge(into, row *pb.Row) {
 	into.CostNanoUsd += row.CostNanoUsd
 	into.WorkUs += row.WorkUs
 	into.BusyUs += row.BusyUs
+	into.WaitedUs += row.WaitedUs
+	into.ExplainedUs += row.ExplainedUs
 }

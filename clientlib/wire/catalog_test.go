@@ -150,13 +150,21 @@ func TestWhatIsNotKnownMakesItsWorkloadUnusable(t *testing.T) {
 		reason string
 	}{
 		"an affinity":        {func(c catalog) { c.workload("chat").Affinity.On = "mood" }, `affinity on "mood"`},
-		"a rule of affinity": {func(c catalog) { c.workload("chat").Affinity.Rule = "score" }, `affinity by rule "score"`},
-		"an escalation":      {func(c catalog) { c.workload("chat").EscalateOn = []string{"quality", "mood"} }, `escalate_on "mood"`},
-		"a strategy":         {func(c catalog) { c.workload("chat").Balance.Strategy = "psychic" }, `strategy "psychic"`},
-		"no strategy":        {func(c catalog) { c.workload("chat").Balance = nil }, `strategy ""`},
-		"a feature":          {func(c catalog) { c.workload("chat").NeedsFeatures = []string{"telepathy"} }, "telepathy"},
-		"an enum of its own": {func(c catalog) { c.workload("chat").Deliver = 9 }, "deliver 9"},
-		"an enum it reaches": {func(c catalog) { c[Key{pb.Kind_KIND_QUOTA, "q"}].(*pb.Quota).Refill = 9 }, `quota "q": refill 9`},
+		"a rule of affinity": {func(c catalog) { c.workload("chat").Affinity.Rule = "mood" }, `affinity by rule "mood"`},
+		"a rule without scores": {func(c catalog) {
+			c.workload("chat").Affinity.Rule, c.workload("chat").Balance.Strategy = "score", "weighted"
+		}, `affinity by rule "score" needs a strategy with scores, and weighted has none`},
+		"no band":              {func(c catalog) { c.workload("chat").Balance = banded() }, "without bands"},
+		"a model in no band":   {func(c catalog) { c.workload("chat").Balance = banded(&pb.Band{Name: "b", Models: []string{"n"}}) }, `no band has model "m" of endpoint "a"`},
+		"bands out of order":   {func(c catalog) { c.workload("chat").Balance = banded(upto(9, "b"), upto(8, "c", "m")) }, `band "c" reaches less far`},
+		"a band after the any": {func(c catalog) { c.workload("chat").Balance = banded(&pb.Band{Name: "b"}, upto(8, "c", "m")) }, `band "c" reaches less far`},
+		"a band of nothing":    {func(c catalog) { c.workload("chat").Balance = banded(upto(0, "b", "m")) }, `band "b" reaches less far`},
+		"an escalation":        {func(c catalog) { c.workload("chat").EscalateOn = []string{"quality", "mood"} }, `escalate_on "mood"`},
+		"a strategy":           {func(c catalog) { c.workload("chat").Balance.Strategy = "psychic" }, `strategy "psychic"`},
+		"no strategy":          {func(c catalog) { c.workload("chat").Balance = nil }, `strategy ""`},
+		"a feature":            {func(c catalog) { c.workload("chat").NeedsFeatures = []string{"telepathy"} }, "telepathy"},
+		"an enum of its own":   {func(c catalog) { c.workload("chat").Deliver = 9 }, "deliver 9"},
+		"an enum it reaches":   {func(c catalog) { c[Key{pb.Kind_KIND_QUOTA, "q"}].(*pb.Quota).Refill = 9 }, `quota "q": refill 9`},
 	} {
 		c := sample()
 		test.change(c)
@@ -298,19 +306,52 @@ func TestWhatCannotBeRight(t *testing.T) {
 	}
 }
 
-// All that the language has, but two: they come with the simulator that judges them.
+func banded(bands ...*pb.Band) *pb.Balance {
+	return &pb.Balance{Strategy: "cost_tiered", Bands: bands, PreferQuality: true}
+}
+
+func upto(tokens int64, name string, models ...string) *pb.Band {
+	return &pb.Band{Name: name, UptoTokens: &tokens, Models: models}
+}
+
+func TestBandsAndRulesAreWhatTheCatalogSays(t *testing.T) {
+	c := sample()
+	c.workload("chat").Balance = banded(upto(800, "simple", "m", "n"), upto(800, "usual", "n"), &pb.Band{Name: "any", Models: []string{"m"}})
+	c.workload("chat").Affinity.Rule, c.workload("chat").Affinity.Slack = "score", 1.25
+	got, unusable, err := Catalog(c.state(t), false)
+	if err != nil || len(unusable) > 0 {
+		t.Fatalf("unusable %v, error %v", unusable, err)
+	}
+	w := got.Workloads[0]
+	want := []route.Band{
+		{Name: "simple", UptoTokens: 800, Models: []string{"m", "n"}}, {Name: "usual", UptoTokens: 800, Models: []string{"n"}},
+		{Name: "any", UptoTokens: route.Absent, Models: []string{"m"}},
+	}
+	if diff := cmp.Diff(want, w.Bands); diff != "" || !w.PreferQuality || w.Strategy != route.CostTiered {
+		t.Errorf("%+v: %s", w, diff)
+	}
+	if diff := cmp.Diff(route.Affinity{On: route.AffinitySession, Rule: route.AffinityScore, Slack: 1.25}, w.Affinity); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := route.Compile(nil, got, nil, route.Local{}); err != nil {
+		t.Error(err)
+	}
+}
+
+// All that the language has.
 func TestStrategiesAreKnownByTheirNames(t *testing.T) {
 	for _, name := range []string{
 		"p2c", "least_loaded", "least_tokens", "weighted_least_latency", "weighted", "latency_weighted", "quota_aware", "round_robin", "hash",
+		"predictive", "cost_tiered",
 	} {
 		c := sample()
-		c.workload("fx").Balance.Strategy = name
+		c.workload("fx").Balance = &pb.Balance{Strategy: name, Bands: []*pb.Band{{Name: "all", Models: []string{c.endpoint("b").GetModel()}}}}
 		got, _, err := Catalog(c.state(t), false)
 		if err != nil || got.Workloads[1].Strategy.String() != name {
 			t.Errorf("%s is %v, error %v", name, got.Workloads[1].Strategy, err)
 		}
 	}
-	for _, name := range []string{"predictive", "cost_tiered", "none"} {
+	for _, name := range []string{"psychic", "none"} {
 		c := sample()
 		c.workload("fx").Balance.Strategy = name
 		if got, _, _ := Catalog(c.state(t), false); !strings.Contains(got.Workloads[1].Unusable, name) {

@@ -125,7 +125,7 @@ func sampleReport() *route.Report {
 			Endpoint: "a", Identity: 7, Class: breaker.Long, Workload: "chat",
 			Admitted: 1, AdmitFailed: 2, Finished: 3, FinishFailed: 4, Slow: 5, Limited: 6, Excluded: 7, Invalid: 12,
 			InFlight: 8, PendingPromptTokens: 9, OutstandingTokens: 10, TTFT: []route.Bucket{{Index: 3, Count: 2}}, Cost: 11,
-			WorkUS: 13, BusyUS: 14,
+			WorkUS: 13, BusyUS: 14, WaitedUS: 15, ExplainedUS: 16,
 		}},
 		Votes:  []route.Vote{{Endpoint: "a", Identity: 7, Class: breaker.Tools, Phase: breaker.Finish, Round: 2, Soft: true, Reason: "slow"}},
 		Probes: []route.ProbeResult{{Permit: 1, Endpoint: "a", Identity: 7, Class: breaker.Any, Round: 2, Outcome: route.ProbeBad}},

@@ -12,7 +12,7 @@ func EncodeDecision(d *route.Record) *pb.Decision {
 	m := &pb.Decision{
 		Revision: d.Revision, Generation: d.Generation, Strategy: d.Strategy.String(), Version: uint32(d.StrategyVersion),
 		Way: d.Way.String(), Seed: d.Seed, Tie: d.Tie, Refusals: uint32(d.Refusals), Chosen: uint32(d.Chosen),
-		Factor: d.Factor, Top: d.Top,
+		Factor: d.Factor, Top: d.Top, Bias: d.Bias,
 	}
 	for r := range route.Reasons {
 		if d.Refused&(1<<r) != 0 {
@@ -22,7 +22,8 @@ func EncodeDecision(d *route.Record) *pb.Decision {
 	for i := range min(int(d.Drawn), len(d.Candidates)) {
 		c := &d.Candidates[i]
 		drawn := considered(c.Endpoint, &c.Inputs)
-		drawn.RowAgeMs, drawn.SampleAgeMs, drawn.Samples = c.RowAge, c.SampleAge, c.Samples
+		k := &d.Known[i]
+		drawn.RowAgeMs, drawn.SampleAgeMs, drawn.Samples = k.RowAge, k.SampleAge, k.Samples
 		m.Drawn = append(m.Drawn, drawn)
 	}
 	return m
@@ -31,6 +32,7 @@ func EncodeDecision(d *route.Record) *pb.Decision {
 func considered(endpoint string, in *route.Inputs) *pb.Considered {
 	return &pb.Considered{
 		Endpoint: endpoint, Load: in.Load, TimeUs: in.Time, Price: in.Price, Share: in.Share, Tokens: in.Tokens, Rate: in.Rate,
+		Temper: in.Temper, Health: in.Health,
 	}
 }
 
@@ -41,7 +43,7 @@ func Decision(m *pb.Decision) route.Record {
 		Revision: m.GetRevision(), Generation: m.GetGeneration(),
 		Strategy: strategies[m.GetStrategy()], StrategyVersion: small(m.GetVersion()),
 		Way: ways[m.GetWay()], Seed: m.GetSeed(), Tie: m.GetTie(), Refusals: small(m.GetRefusals()), Chosen: small(m.GetChosen()),
-		Liking: route.Liking{Factor: m.GetFactor(), Top: m.GetTop()},
+		Liking: route.Liking{Factor: m.GetFactor(), Top: m.GetTop()}, Bias: m.GetBias(),
 	}
 	for r := range route.Reasons {
 		if slices.Contains(m.GetRefused(), r.String()) {
@@ -57,9 +59,10 @@ func Decision(m *pb.Decision) route.Record {
 			Endpoint: c.GetEndpoint(),
 			Inputs: route.Inputs{
 				Load: c.GetLoad(), Time: c.GetTimeUs(), Price: c.GetPrice(), Share: c.GetShare(), Tokens: c.GetTokens(), Rate: c.GetRate(),
+				Temper: c.GetTemper(), Health: c.GetHealth(),
 			},
-			RowAge: c.GetRowAgeMs(), SampleAge: c.GetSampleAgeMs(), Samples: c.GetSamples(),
 		}
+		d.Known[i] = route.Known{RowAge: c.GetRowAgeMs(), SampleAge: c.GetSampleAgeMs(), Samples: c.GetSamples()}
 	}
 	return d
 }

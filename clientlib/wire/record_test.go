@@ -29,9 +29,10 @@ func over(t *testing.T, d *route.Record) route.Record {
 func TestADecisionIsTheSameBeyondTheWire(t *testing.T) {
 	full := route.Record{
 		Revision: 3, Generation: 4, Seed: math.MaxUint32, Tie: 1 << 31, Refused: 1<<route.ReasonDrained | 1<<route.ReasonBudget, Refusals: 200,
-		Attempt: 0, Drawn: 2, Chosen: 1, Liking: route.Liking{Factor: 0.3, Top: 1.7},
+		Attempt: 0, Drawn: 2, Chosen: 1, Liking: route.Liking{Factor: 0.3, Top: 1.7}, Bias: 0.9,
+		Known: [2]route.Known{{RowAge: 1, SampleAge: 2, Samples: 3}},
 		Candidates: [2]route.Drawn{
-			{Endpoint: "a", Inputs: route.Inputs{Load: 0.1 + 0.2, Time: 1e9, Price: 1. / 3, Share: 0.7, Tokens: 5, Rate: 6}, RowAge: 1, SampleAge: 2, Samples: 3},
+			{Endpoint: "a", Inputs: route.Inputs{Load: 0.1 + 0.2, Time: 1e9, Price: 1. / 3, Share: 0.7, Tokens: 5, Rate: 6, Temper: 0.8, Health: 1.1}},
 			{Endpoint: "b", Inputs: route.Inputs{Load: math.MaxFloat64, Time: math.SmallestNonzeroFloat64}},
 		},
 	}
@@ -51,7 +52,7 @@ func TestADecisionIsTheSameBeyondTheWire(t *testing.T) {
 			n++
 		}
 	}
-	if n != 45 {
+	if n != 55 {
 		t.Errorf("%d ways to decide", n)
 	}
 }

@@ -55,6 +55,7 @@ func encodeRow(r *route.Row) *pb.Row {
 		Slow: r.Slow, Limited: r.Limited, Excluded: r.Excluded, Invalid: r.Invalid,
 		InFlight: r.InFlight, PendingPromptTokens: r.PendingPromptTokens, OutstandingTokens: r.OutstandingTokens,
 		CostNanoUsd: int64(r.Cost), WorkUs: r.WorkUS, BusyUs: r.BusyUS,
+		WaitedUs: r.WaitedUS, ExplainedUs: r.ExplainedUS,
 	}
 	for _, b := range r.TTFT {
 		m.Ttft = append(m.Ttft, &pb.Bucket{Index: b.Index, Count: b.Count})
@@ -92,6 +93,7 @@ func decodeRow(m *pb.Row) route.Row {
 		Slow: m.Slow, Limited: m.Limited, Excluded: m.Excluded, Invalid: m.Invalid,
 		InFlight: m.InFlight, PendingPromptTokens: m.PendingPromptTokens, OutstandingTokens: m.OutstandingTokens,
 		Cost: money.Nano(max(m.CostNanoUsd, 0)), WorkUS: m.WorkUs, BusyUS: m.BusyUs,
+		WaitedUS: m.WaitedUs, ExplainedUS: m.ExplainedUs,
 	}
 	for _, b := range m.Ttft {
 		r.TTFT = append(r.TTFT, route.Bucket{Index: b.GetIndex(), Count: b.GetCount()})

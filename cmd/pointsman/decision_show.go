@@ -128,12 +128,17 @@ func printDecision(w io.Writer, a *pb.Attempt) {
 	if d.Top > 0 || d.Factor > 0 {
 		liked = fmt.Sprintf("%.4g of %.4g", d.Factor, d.Top)
 	}
+	bias := ""
+	if d.Bias > 0 && len(d.Drawn) == 2 {
+		bias = fmt.Sprintf("%s is left when the score of %s × %.4g is lower", d.Drawn[0].Endpoint, d.Drawn[1].Endpoint, d.Bias)
+	}
 	fields(w,
 		"catalog", fmt.Sprintf("revision %d, generation %d", d.Revision, d.Generation),
 		"strategy", fmt.Sprintf("%s, version %d", d.Strategy, d.Version),
 		"found", d.Way,
 		"refused", refused,
 		"liked", liked,
+		"bias", bias,
 		"replay", again(a).word(),
 	)
 	core := wire.Decision(d)
@@ -151,11 +156,11 @@ func printDecision(w io.Writer, a *pb.Attempt) {
 }
 
 func printConsidered(w io.Writer, all []*pb.Considered, what func(*pb.Considered) string) {
-	rows := [][]string{{"ENDPOINT", "TIER", "GATE", "LOAD", "TIME", "PRICE", "SHARE", "TOKENS", "RATE", "SCORE", "FLEET AGE", "SAMPLE AGE", "SAMPLES"}}
+	rows := [][]string{{"ENDPOINT", "TIER", "GATE", "LOAD", "TIME", "PRICE", "SHARE", "TOKENS", "RATE", "TEMPER", "HEALTH", "SCORE", "FLEET AGE", "SAMPLE AGE", "SAMPLES"}}
 	for _, c := range all {
 		rows = append(rows, []string{
 			c.Endpoint, c.Tier, what(c), quantity(c.Load), took(int64(c.TimeUs)), took(int64(c.Price)), quantity(c.Share),
-			quantity(c.Tokens), quantity(c.Rate), quantity(c.Score), took(int64(c.RowAgeMs) * 1000), took(int64(c.SampleAgeMs) * 1000), number(c.Samples),
+			quantity(c.Tokens), quantity(c.Rate), quantity(c.Temper), quantity(c.Health), quantity(c.Score), took(int64(c.RowAgeMs) * 1000), took(int64(c.SampleAgeMs) * 1000), number(c.Samples),
 		})
 	}
 	table(w, slim(rows))

@@ -21,13 +21,14 @@ func history() []*pb.Record {
 	drawn := route.Record{
 		Revision: 3, Generation: 5, Strategy: route.P2C, StrategyVersion: 1, Way: route.WayDrawn, Attempt: 1, Drawn: 2,
 		Refused: 1 << route.ReasonDrained, Refusals: 1, Seed: 99, Tie: 7,
+		Known: [2]route.Known{{RowAge: 400, SampleAge: 1200, Samples: 64}},
 		Candidates: [2]route.Drawn{
-			{Endpoint: "gpu-a", Inputs: route.Inputs{Load: 3, Time: 250_000}, RowAge: 400, SampleAge: 1200, Samples: 64},
+			{Endpoint: "gpu-a", Inputs: route.Inputs{Load: 3, Time: 250_000}},
 			{Endpoint: "gpu-b", Inputs: route.Inputs{Load: 9, Time: 240_000}},
 		},
 	}
 	home := drawn
-	home.Way, home.Drawn, home.Refusals, home.Refused = route.WayHome, 1, 0, 0
+	home.Way, home.Drawn, home.Refusals, home.Refused, home.Known = route.WayHome, 1, 0, 0, [2]route.Known{}
 	home.Candidates[0] = route.Drawn{Endpoint: "gpu-b"}
 	older := wire.EncodeDecision(&drawn)
 	older.Version = 9

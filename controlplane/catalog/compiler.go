@@ -22,6 +22,7 @@ type compiler struct {
 	known     map[string]map[string]bool
 	locals    map[string]*local
 	unknown   []string // prefixes of endpoints whose for_each could not be evaluated
+	names     string   // what expressions may name, for those who name something else
 	scope     *hcl.EvalContext
 	policies  map[string]*policy
 	breakers  map[string]patch[pb.BreakerPolicy] // of models and providers, by path
@@ -52,6 +53,7 @@ var variableShape = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,127}$`)
 
 func newCompiler() *compiler {
 	return &compiler{
+		names:  "var.x, local.x, model.x, provider.x, quota.x, endpoint.x, policy.x",
 		report: newReport(), meter: meter{maxWork}, blocks: map[string][]*declaration{}, known: map[string]map[string]bool{},
 		locals: map[string]*local{}, policies: map[string]*policy{}, breakers: map[string]patch[pb.BreakerPolicy]{}, catalog: newSet(), wildcards: map[string]bool{},
 	}

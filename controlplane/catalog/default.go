@@ -3,6 +3,7 @@ package catalog
 import (
 	"time"
 
+	"github.com/pointsman/pointsman/clientlib/route"
 	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
 )
 
@@ -38,11 +39,11 @@ const (
 	defaultGuardWindow = 1 * time.Minute // the same
 	defaultGuardMin    = 200             // the same
 
-	defaultStrategy    = "p2c"    // decision-core.md, choosing: until the simulator shows another better
-	defaultAffinityOn  = "prefix" // requirements.md, A5
-	defaultRule        = "median" // decision-core.md, affinity: before the simulator has judged the other
-	defaultSlackMedian = 2.5      // requirements.md, A5
-	defaultSlackScore  = 1.25     // requirements.md, A5
+	defaultStrategy     = "p2c"    // decision-core.md, choosing: until the simulator shows another better
+	defaultAffinityOn   = "prefix" // requirements.md, A5
+	defaultAffinityRule = "median" // decision-core.md, affinity: before the simulator has judged the other
+	defaultSlackMedian  = 2.5      // requirements.md, A5
+	defaultSlackScore   = 1.25     // requirements.md, A5
 
 	defaultDeliver  = pb.Deliver_DELIVER_LIVE          // catalog.md
 	defaultOnFilter = pb.OnFilter_ON_FILTER_RETURN     // catalog.md
@@ -79,9 +80,25 @@ func defaultGuard() *pb.Guard {
 	}
 }
 
-// defaultAffinity leaves slack open: it goes with the rule.
-func defaultAffinity() *pb.Affinity {
-	return &pb.Affinity{On: defaultAffinityOn, Rule: defaultRule}
+// defaultAffinity leaves the rule open, which goes with the strategy, and slack, which goes with the rule.
+func defaultAffinity() *pb.Affinity { return &pb.Affinity{On: defaultAffinityOn} }
+
+// defaultRule is median for a strategy without scores, whatever it is for others.
+func defaultRule(strategy string) string { //nolint:unparam // as long as the other default is median too
+	if scoreless(strategy) {
+		return "median"
+	}
+	return defaultAffinityRule
+}
+
+// scoreless strategies are none of those that affinity by rule score goes with.
+func scoreless(strategy string) bool {
+	for s := route.P2C; s.String() != "unknown"; s++ {
+		if s.String() == strategy {
+			return !route.AffinityScore.With(s)
+		}
+	}
+	return false
 }
 
 func defaultSlack(rule string) float64 {

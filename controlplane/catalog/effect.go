@@ -22,9 +22,6 @@ var notRun = []struct {
 	{"on_cutoff", func(s *set) string {
 		return first("quota.", ".on_cutoff", s.quotas, func(q *pb.Quota) bool { return q.OnCutoff != defaultOnCutoff })
 	}},
-	{"slots of capacity", func(s *set) string {
-		return first("endpoint.", ".capacity", s.endpoints, func(e *pb.Endpoint) bool { return e.Capacity.GetSlots() != 0 })
-	}},
 	{"metrics of triton and tgi", func(s *set) string {
 		return first("endpoint.", ".metrics", s.endpoints, func(e *pb.Endpoint) bool { return slices.Contains(unread, e.Metrics) })
 	}},
@@ -116,6 +113,9 @@ func (j *judgement) unusable() {
 	_, unusable, _ := wire.Catalog(stateOf(resources), true)
 	for _, u := range unusable {
 		name, at := u.GetWorkload(), ".affinity"
+		if j.spoiled("workload", name) {
+			continue // said as it was found
+		}
 		if w := j.set.workloads[name]; strings.HasPrefix(u.GetReason(), "strategy") {
 			at = ".balance." + w.GetBalance().GetStrategy()
 		}

@@ -141,6 +141,9 @@ func (j *judgement) balance(p pooled, pool []*pb.Endpoint) {
 		j.bands(p, path, pool)
 		return
 	}
+	if strategy == "predictive" {
+		j.foreseen(p, path, pool)
+	}
 	if len(p.balance.Bands) > 0 {
 		j.idle(path+".band."+p.balance.Bands[0].Name, "bands are for cost_tiered")
 	}
@@ -152,7 +155,22 @@ func (j *judgement) balance(p pooled, pool []*pb.Endpoint) {
 	}
 }
 
-// bands wants every model of a pool in a band.
+// foreseen warns of model servers of which predictive cannot tell when they are full.
+func (j *judgement) foreseen(p pooled, path string, pool []*pb.Endpoint) {
+	var blind []string
+	for _, e := range pool {
+		own := e.Capacity != nil || e.Metrics != "" || e.Instances != nil || j.set.providers[e.Provider].GetDialect() == "vllm"
+		if own && e.Concurrency == nil && e.Capacity.GetSlots() == 0 {
+			blind = append(blind, e.Name)
+		}
+	}
+	if n := len(blind); n > 0 {
+		j.warn(path, "say how many requests it takes at once: capacity { slots = … }, or concurrency", "predictive cannot tell when %d of the endpoints of %s %s are full, as %s", n, p.kind, quote(p.name), quote(blind[0]))
+	}
+}
+
+// bands wants every model of a pool in a band, and bands that go from cheap and small to dear
+// and large.
 func (j *judgement) bands(p pooled, path string, pool []*pb.Endpoint) {
 	if len(p.balance.Bands) == 0 {
 		j.fail(path, `add band "simple" { upto_tokens = … models = […] }, the cheapest first`, "cost_tiered without a band")
@@ -165,6 +183,43 @@ func (j *judgement) bands(p pooled, path string, pool []*pb.Endpoint) {
 	if out := without(modelsOf(pool), banded); len(out) > 0 {
 		j.fail(path, "put each into a band, or its endpoints out of the tiers", "in no band: %s", strings.Join(out, ", "))
 	}
+	for i, b := range p.balance.Bands {
+		at := path + ".band." + b.Name
+		if out := without(b.Models, modelsOf(pool)); len(out) > 0 && !j.partial[p.key] {
+			j.warn(at, "put an endpoint of it into a tier, or take it out of the band", "band %s: no endpoint of a tier has %s", quote(b.Name), strings.Join(out, ", "))
+		}
+		if i > 0 {
+			j.ascend(at, p.balance.Bands[i-1], b)
+		}
+	}
+}
+
+// ascend holds a band against the one before it.
+func (j *judgement) ascend(at string, before, b *pb.Band) {
+	switch {
+	case b.UptoTokens == nil:
+	case before.UptoTokens == nil:
+		j.fail(at, "the band that takes requests of any size comes last", "band %s, before it, takes requests of any size, and this one up to %d tokens", quote(before.Name), b.GetUptoTokens())
+	case b.GetUptoTokens() < before.GetUptoTokens():
+		j.fail(at, "put the bands in order: each takes requests up to more tokens than the one before", "band %s takes up to %d tokens, and %s, before it, up to %d", quote(b.Name), b.GetUptoTokens(), quote(before.Name), before.GetUptoTokens())
+	}
+	if j.dearer(before, b) {
+		j.warn(at, "the cheapest comes first; prefer_quality = true turns the order round", "every model of band %s is cheaper than any of band %s, before it", quote(b.Name), quote(before.Name))
+	}
+}
+
+// dearer tells whether whatever model serves a request, the first band's price is above the
+// second's: neither rate is below.
+func (j *judgement) dearer(first, second *pb.Band) bool {
+	for _, a := range first.Models {
+		for _, b := range second.Models {
+			p, q := j.set.models[a].GetPrice(), j.set.models[b].GetPrice()
+			if p.GetInput() < q.GetInput() || p.GetOutput() < q.GetOutput() || p.GetInput() == q.GetInput() && p.GetOutput() == q.GetOutput() {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // idle warns of an attribute that was written and does nothing.
@@ -180,6 +235,9 @@ func (j *judgement) workload(w *pb.Workload) {
 	for i, e := range w.Contract.GetEquivalents() {
 		at := fmt.Sprintf("%s.contract.equivalent.%d.expires", path, i+1)
 		j.ends(at, e.Expires, "the evidence expired", "the evidence expires", "evaluate again, and move expires")
+	}
+	if strategy := w.Balance.GetStrategy(); w.Affinity.GetRule() == "score" && scoreless(strategy) {
+		j.fail(path+".affinity.rule", `rule = "median", or a strategy with scores`, "affinity by rule score, and strategy %s has no scores", strategy)
 	}
 	if w.Balance.GetStrategy() == "hash" {
 		j.idle(path+".affinity.slack", "strategy hash leaves a home by its load alone")

@@ -121,7 +121,7 @@ func (c *compiler) undeclared(t hcl.Traversal, scope *hcl.EvalContext, where str
 	case inScope:
 		summary, hint = kind+" "+quote(name)+" is not declared", meant(name, keys(c.known[kind]))
 	default:
-		summary, hint = "nothing is called "+quote(kind), "text is written in quotes; names are var.x, local.x, model.x, provider.x, quota.x, endpoint.x, policy.x"
+		summary, hint = "nothing is called "+quote(kind), "text is written in quotes; names are "+c.names
 	}
 	c.failAt(t.SourceRange(), where, hint, summary)
 	return true

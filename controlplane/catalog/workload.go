@@ -28,7 +28,7 @@ func (c *compiler) readWorkload(b *block) {
 		p.stream.apply(w)
 		p.guard.apply(w.Guard)
 	}
-	w.Affinity = affinityOf(layers)
+	w.Affinity = affinityOf(layers, w.Balance.Strategy)
 	oneOf(b, "on_filter", onFilters, &w.OnFilter)
 	b.words("escalate_on", []string{"quality", "context"}, &w.EscalateOn)
 	c.catalog.workloads[b.name] = w
@@ -50,8 +50,8 @@ func balanceOf(layers []*policy) *pb.Balance {
 	return balance
 }
 
-// affinityOf is absent unless a layer has it.
-func affinityOf(layers []*policy) *pb.Affinity {
+// affinityOf is absent unless a layer has it. The default rule is one that goes with the strategy.
+func affinityOf(layers []*policy, strategy string) *pb.Affinity {
 	a, has := defaultAffinity(), false
 	for _, p := range layers {
 		p.affinity.apply(a)
@@ -59,6 +59,9 @@ func affinityOf(layers []*policy) *pb.Affinity {
 	}
 	if !has {
 		return nil
+	}
+	if a.Rule == "" {
+		a.Rule = defaultRule(strategy)
 	}
 	if a.Slack == 0 {
 		a.Slack = defaultSlack(a.Rule)

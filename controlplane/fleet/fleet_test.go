@@ -264,6 +264,7 @@ func (r *rioter) row(endpoint string, c breaker.Class) route.Row {
 		Admitted: r.rng.Uint64N(9), AdmitFailed: r.rng.Uint64N(9), Finished: r.rng.Uint64N(9), FinishFailed: r.rng.Uint64N(5),
 		Slow: r.rng.Uint64N(3), Limited: r.rng.Uint64N(9), InFlight: r.rng.Uint64N(5),
 		WorkUS: r.rng.Uint64N(9 * second), BusyUS: r.rng.Uint64N(9 * second),
+		WaitedUS: r.rng.Uint64N(9 * second), ExplainedUS: r.rng.Uint64N(9 * second),
 	}
 }
 

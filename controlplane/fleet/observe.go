@@ -61,7 +61,9 @@ func (f *Fleet) count(l *leaf, r *route.Report) (touched []*site) {
 		}
 		s.add(whenOf(r), w, row)
 		e.ramped(row, s.locality)
-		touched = append(touched, s)
+		if n := len(touched); n == 0 || touched[n-1] != s { // rows of one endpoint come together
+			touched = append(touched, s)
+		}
 	}
 	return touched
 }

@@ -10,12 +10,14 @@ import (
 // Changed drains the names of endpoints whose row says something new, or none any more,
 // sorted; urgent: one of them opened, which is to be sent at once.
 func (f *Fleet) Changed() (names []string, urgent bool) {
+	names = make([]string, 0, len(f.dirty))
 	for _, e := range f.dirty {
 		e.changed = false
 		names = append(names, e.spec.Name)
 	}
 	slices.Sort(names)
-	urgent, f.urgent, f.dirty = f.urgent, false, nil
+	clear(f.dirty)
+	urgent, f.urgent, f.dirty = f.urgent, false, f.dirty[:0]
 	return slices.Compact(names), urgent
 }
 
@@ -44,10 +46,11 @@ func (f *Fleet) Row(now int64, name string) (row route.FleetEndpoint, ok bool) {
 	}
 	for _, s := range e.sites {
 		d := window.Decay(now-s.okAt, okHalf)
-		// Slowdown stays unknown: reports say how long first tokens took, not after how much input.
+		slowdown, n := s.slow.tell(now)
 		row.Loads = append(row.Loads, route.FleetLoad{
 			Locality: s.locality, InFlight: s.load.inFlight, PendingPromptTokens: s.load.pending,
-			OutstandingTokens: s.load.outstanding, Successes: s.success * d, Samples: s.samples * d, Witnesses: s.witnessed(now),
+			OutstandingTokens: s.load.outstanding, Successes: s.success * d, Samples: s.samples * d,
+			Slowdown: slowdown, SlowdownSamples: n, Witnesses: s.witnessed(now),
 		})
 	}
 	return row, true

@@ -30,6 +30,7 @@ type site struct {
 	success   float64 // decayed, as is samples, to okAt
 	samples   float64
 	okAt      int64
+	slow      slowness
 }
 
 // witness is one node at one site.
@@ -99,6 +100,7 @@ func (s *site) add(at when, w *witness, r *route.Row) {
 	}
 	if r.Class == breaker.Any {
 		s.succeed(at.bad, r)
+		s.slow.add(at.bad, r)
 		w.node.conduct(s.endpoint.spec.Provider).window.Add(at.bad, clip(r.Admitted), clip(r.AdmitFailed)+clip(r.FinishFailed))
 	}
 }

@@ -307,6 +307,7 @@ func (s *stage) rows(endpoints string, args map[string]string) (out []route.Row)
 			Admitted: ok + broken, AdmitFailed: number(args, "fail", 0), Finished: finished, FinishFailed: broken,
 			Slow: number(args, "slow", 0), Limited: number(args, "limited", 0),
 			WorkUS: number(args, "work_ms", 0) * 1000, BusyUS: number(args, "busy_ms", 0) * 1000,
+			WaitedUS: number(args, "waited_ms", 0) * 1000, ExplainedUS: number(args, "explained_ms", 0) * 1000,
 			InFlight: number(args, "in_flight", 0), PendingPromptTokens: number(args, "pending", 0), OutstandingTokens: number(args, "outstanding", 0),
 		}
 		row.Admitted += row.Slow
@@ -363,7 +364,11 @@ func (s *stage) row(name string) (out string) {
 		out += "\n"
 	}
 	for _, l := range row.Loads {
-		out += fmt.Sprintf("  load %q: %d in flight, %d pending, %d outstanding, %.2f of %.2f served\n", l.Locality, l.InFlight, l.PendingPromptTokens, l.OutstandingTokens, l.Successes, l.Samples)
+		out += fmt.Sprintf("  load %q: %d in flight, %d pending, %d outstanding, %.2f of %.2f served", l.Locality, l.InFlight, l.PendingPromptTokens, l.OutstandingTokens, l.Successes, l.Samples)
+		if l.SlowdownSamples > 0 {
+			out += fmt.Sprintf(", slowdown %.2f of %.2f", l.Slowdown, l.SlowdownSamples)
+		}
+		out += "\n"
 	}
 	return out
 }

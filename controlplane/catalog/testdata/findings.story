@@ -423,6 +423,160 @@ a.hcl:3:3: error: in no band: m (put each into a band, or its endpoints out of t
 a.hcl:16:3: error: cost_tiered without a band (add band "simple" { upto_tokens = … models = […] }, the cheapest first) @workload.v.balance.cost_tiered
 a.hcl:21:3: error: there is no strategy "cheapest" (one of: cost_tiered, hash, latency_weighted, least_loaded, least_tokens, p2c, predictive, quota_aware, round_robin, weighted, weighted_least_latency) @workload.u.balance.cheapest
 
+# Bands go from small and cheap to large and dear.
+validate
+model "dear" {
+  artifact          = "dear@1"
+  capabilities      = ["chat"]
+  context_window    = 1000
+  max_output_tokens = 100
+  price {
+    input  = "9"
+    output = "9"
+  }
+}
+model "cheap" {
+  artifact          = "cheap@1"
+  capabilities      = ["chat"]
+  context_window    = 1000
+  max_output_tokens = 100
+  price {
+    input  = "1"
+    output = "9"
+  }
+}
+model "mixed" {
+  artifact          = "mixed@1"
+  capabilities      = ["chat"]
+  context_window    = 1000
+  max_output_tokens = 100
+  price {
+    input  = "0.5"
+    output = "10"
+  }
+}
+endpoint "g" {
+  for_each    = ["dear", "cheap", "mixed"]
+  provider    = provider.p
+  model       = each.value == "dear" ? model.dear : each.value == "cheap" ? model.cheap : model.mixed
+  apis        = ["openai.chat"]
+  concurrency = 1
+}
+workload "w" {
+  apis = ["openai.chat"]
+  balance "cost_tiered" {
+    band "dearer" {
+      upto_tokens = 500
+      models      = [model.dear]
+    }
+    band "cheap" {
+      upto_tokens = 500
+      models      = [model.cheap]
+    }
+    band "mixed" { models = [model.mixed, model.dear] }
+    band "none" { models = [model.m] }
+  }
+  contract {
+    equivalent {
+      models   = [model.cheap, model.dear, model.mixed]
+      evidence = "x"
+    }
+  }
+  tier "t" { endpoints = endpoints("g-*") }
+}
+workload "smaller" {
+  apis = ["openai.chat"]
+  balance "cost_tiered" {
+    band "a" {
+      upto_tokens = 500
+      models      = [model.cheap]
+    }
+    band "b" {
+      upto_tokens = 499
+      models      = [model.cheap]
+    }
+  }
+  tier "t" { endpoints = [endpoint.g-cheap] }
+}
+workload "any" {
+  apis = ["openai.chat"]
+  balance "cost_tiered" {
+    band "a" { models = [model.cheap] }
+    band "b" {
+      upto_tokens = 499
+      models      = [model.cheap]
+    }
+  }
+  tier "t" { endpoints = [endpoint.g-cheap] }
+}
+----
+a.hcl:45:5: warning: every model of band "cheap" is cheaper than any of band "dearer", before it (the cheapest comes first; prefer_quality = true turns the order round) @workload.w.balance.cost_tiered.band.cheap
+a.hcl:50:5: warning: band "none": no endpoint of a tier has m (put an endpoint of it into a tier, or take it out of the band) @workload.w.balance.cost_tiered.band.none
+a.hcl:67:5: error: band "b" takes up to 499 tokens, and "a", before it, up to 500 (put the bands in order: each takes requests up to more tokens than the one before) @workload.smaller.balance.cost_tiered.band.b
+a.hcl:78:5: error: band "a", before it, takes requests of any size, and this one up to 499 tokens (the band that takes requests of any size comes last) @workload.any.balance.cost_tiered.band.b
+
+# Affinity by rule score wants a strategy with scores; the default is one that the strategy has.
+validate
+workload "w" {
+  apis = ["openai.chat"]
+  affinity { rule = "score" }
+  balance "weighted" {}
+  tier "t" { endpoints = [endpoint.e] }
+}
+workload "v" {
+  apis = ["openai.chat"]
+  affinity {}
+  balance "weighted" {}
+  tier "t" { endpoints = [endpoint.e] }
+}
+workload "u" {
+  use  = [policy.score]
+  apis = ["openai.chat"]
+  balance "hash" {}
+  tier "t" { endpoints = [endpoint.e] }
+}
+workload "t" {
+  use  = [policy.score]
+  apis = ["openai.chat"]
+  balance "predictive" {}
+  tier "t" { endpoints = [endpoint.e] }
+}
+policy "score" {
+  affinity { rule = "score" }
+}
+----
+a.hcl:3:21: error: affinity by rule score, and strategy weighted has no scores (rule = "median", or a strategy with scores) @workload.w.affinity.rule
+a.hcl:13:1: error: affinity by rule score, and strategy hash has no scores (rule = "median", or a strategy with scores) @workload.u.affinity.rule
+
+# A model server under predictive says how many requests it takes at once.
+validate
+provider "v" { dialect = "vllm" }
+endpoint "blind" {
+  provider  = provider.v
+  model     = model.m
+  apis      = ["openai.chat"]
+  instances = ["a:1"]
+  quotas    = [quota.q]
+  capacity { tpot = "18ms" }
+}
+endpoint "seen" {
+  provider  = provider.v
+  model     = model.m
+  apis      = ["openai.chat"]
+  instances = ["b:1"]
+  quotas    = [quota.q]
+  capacity { slots = 8 }
+}
+quota "q" { requests_per_minute = 600 }
+workload "w" {
+  apis = ["openai.chat"]
+  balance "predictive" {}
+  tier "t" { endpoints = [endpoint.blind, endpoint.e, endpoint.seen] }
+}
+----
+a.hcl:18:1: warning: quotas, caps and budgets bind each process alone in this version (so many processes take so many times as much: write each one's part) @quota.q
+a.hcl:21:3: warning: predictive cannot tell when 1 of the endpoints of workload "w" are full, as "blind" (say how many requests it takes at once: capacity { slots = … }, or concurrency) @workload.w.balance.predictive
+
 # A literal that looks like a secret is refused and not repeated.
 errors
 # the old key was sk-proj-abcdefghijklmnop1234567890
@@ -782,7 +936,6 @@ workload "w" {
     prefer_quality = true
     band "b" { models = [model.m] }
   }
-  affinity { rule = "score" }
   attempts { same_endpoint = 3 }
 }
 tenant "t" {
@@ -803,10 +956,9 @@ a.hcl:58:18: warning: the evidence expired on 2027-01-31 (evaluate again, and mo
 a.hcl:63:22: warning: money_per_ms has no effect (strategy weighted weighs no money) @workload.w.balance.weighted.money_per_ms
 a.hcl:64:22: warning: prefer_quality has no effect (it is for cost_tiered) @workload.w.balance.weighted.prefer_quality
 a.hcl:65:5: warning: b has no effect (bands are for cost_tiered) @workload.w.balance.weighted.band.b
-a.hcl:67:3: warning: workload "w" is unusable to this version's libraries: affinity by rule "score" is not known (every call of it will fail) @workload.w.affinity
-a.hcl:68:30: warning: same_endpoint has no effect (there are fewer attempts than that) @workload.w.attempts.same_endpoint
-a.hcl:70:1: warning: no tenant names identities: whoever may subscribe sees every workload, and acts for any tenant (identities = ["spiffe://…"], those of its programs' connections; "*" is everybody who may subscribe) @tenant.t
-a.hcl:72:37: warning: tokens_per_minute of a reservation has no effect (the quota has no such limit) @tenant.t.reserve.r.tokens_per_minute
+a.hcl:67:30: warning: same_endpoint has no effect (there are fewer attempts than that) @workload.w.attempts.same_endpoint
+a.hcl:69:1: warning: no tenant names identities: whoever may subscribe sees every workload, and acts for any tenant (identities = ["spiffe://…"], those of its programs' connections; "*" is everybody who may subscribe) @tenant.t
+a.hcl:71:37: warning: tokens_per_minute of a reservation has no effect (the quota has no such limit) @tenant.t.reserve.r.tokens_per_minute
 
 # What this version's libraries do not run is said once, and by whom it matters.
 validate
@@ -872,15 +1024,11 @@ tenant "t" {
 ----
 a.hcl:6:15: warning: adapters: not run by this version (it is checked and stored, and has no effect yet) @endpoint.g.adapters
 a.hcl:14:1: warning: endpoint "h" has no limit at all (add concurrency or quotas) @endpoint.h
-a.hcl:15:3: warning: slots of capacity: not run by this version (it is checked and stored, and has no effect yet) @endpoint.h.capacity
 a.hcl:20:15: warning: metrics of triton and tgi: not run by this version (it is checked and stored, and has no effect yet) @endpoint.h.metrics
 a.hcl:22:26: warning: dialect "grpc" is not spoken by this version's libraries (its endpoints are out by the gate unsupported) @provider.a.dialect
 a.hcl:23:1: warning: quotas, caps and budgets bind each process alone in this version (so many processes take so many times as much: write each one's part) @quota.q
 a.hcl:26:25: warning: on_cutoff: not run by this version (it is checked and stored, and has no effect yet) @quota.q.on_cutoff
-a.hcl:30:3: warning: workload "w" is unusable to this version's libraries: strategy "predictive" is not known (every call of it will fail) @workload.w.balance.predictive
 a.hcl:31:3: warning: guard: not run by this version (it is checked and stored, and has no effect yet) @workload.w.guard
-a.hcl:38:3: warning: workload "x" is unusable to this version's libraries: strategy "cost_tiered" is not known (every call of it will fail) @workload.x.balance.cost_tiered
-a.hcl:45:3: warning: workload "y" is unusable to this version's libraries: affinity by rule "score" is not known (every call of it will fail) @workload.y.affinity
 a.hcl:48:1: warning: tool: not run by this version (it is checked and stored, and has no effect yet) @tool.t
 
 # An API that its dialect is not spoken with.

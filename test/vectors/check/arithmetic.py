@@ -88,3 +88,20 @@ def draws(lines):
         question, equals, says = line.partition("=")
         if equals and not line.startswith("#"):
             yield number, says.strip(), answer(*question.split())
+
+
+def shortest(x):
+    """The shortest decimal that reads back as x, which is not below 0, as Go writes it: with an
+    exponent from 7 digits before the point on, and below 0.0001."""
+    mantissa, _, exponent = repr(x).partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    digits = (whole + fraction).lstrip("0")
+    point = len(digits) - len(fraction) + int(exponent or 0)
+    digits = digits.rstrip("0")
+    if not digits:
+        return "0"
+    if not -4 <= point - 1 < 6:
+        return "%s%se%+03d" % (digits[0], "." * (len(digits) > 1) + digits[1:], point - 1)
+    if point <= 0:
+        return "0." + "0" * -point + digits
+    return (digits[:point].ljust(point, "0") + "." + digits[point:]).rstrip(".")

@@ -15,6 +15,7 @@ sys.dont_write_bytecode = True
 import arithmetic  # noqa: E402
 import hashes  # noqa: E402
 import limits  # noqa: E402
+import predictive  # noqa: E402
 import stories  # noqa: E402
 
 PARTS = {
@@ -22,6 +23,7 @@ PARTS = {
     "draw": (arithmetic.draws, "draw.txt"),
     "hash": (hashes.hashes, "hash.txt"),
     "limit": (limits.limits, "limit.txt"),
+    "predictive": (predictive.tables, "predictive.txt"),
     "stories": (stories.scores, "stories/*.txt"),
 }
 

@@ -62,13 +62,21 @@ func TestEveryChangedDigitIsFound(t *testing.T) {
 			`(?m)^settle 600000 s .* tokens:550000(\d)/0/0$`,
 			`(?m)^until 4000000 a 1 0 = 20100100(\d)$`,
 		},
-		"stories/shares.txt":     {`(?m)^b 820(\d)$`},
-		"stories/strategies.txt": {`score 1\.006666666666666(\d)\n`},
+		"predictive.txt": {
+			`(?m)^span 100 15000 32 .* = 1\.277874999999999(\d)e\+06$`,
+			`(?m)^mix 3 0\.8203125 .* = 6\.4789062(\d)$`,
+			`(?m)^eighths 0\.3 5 = 0\.471195120250290(\d)$`,
+			`(?m)^fitness 1\.7 .* = 1\.577393336691611(\d)$`,
+		},
+		"stories/strategy-predictive.txt": {`score 1\.099242163189(\d)1e\+06 row`},
+		"stories/shares.txt":              {`(?m)^b 820(\d)$`},
+		"stories/strategies.txt":          {`score 1\.006666666666666(\d)\n`},
 		"stories/strategy-latency_weighted.txt": {
 			`(?m)^a 300(\d)$`,
 			`(?m)^b 100(\d)$`,
 		},
 		"stories/strategy-quota_aware.txt": {`(?m)^d 81(\d)$`},
+		"stories/strategy-cost_tiered.txt": {`(?m)^  m1 .* price 300000 share 0 score 55000(\d)$`},
 		"stories/records.txt": {
 			`(?m)^  a .* load 0 time 300000 price 60000 share 0 score 36000(\d)$`,
 			`(?m)^  b .* load 0 time 300000 price 16800(\d) share 0 score 468000$`,

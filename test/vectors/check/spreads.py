@@ -90,6 +90,8 @@ def drawn(strategy, candidates, seed, score):
     k = iter(range(1, 200))
     draw = lambda: arithmetic.draw(seed, next(k))  # noqa: E731
     printed = dict(candidates)
+    if strategy == "cost_tiered":
+        return None
     if strategy in ("weighted", "latency_weighted", "quota_aware"):
         return one(candidates, draw)
     scores = {name: score(strategy, each) for name, each in printed.items()}

@@ -22,13 +22,17 @@ def weighted_least_latency(c):
     return (c["load"] + 1) * max(1.0, c["time"] / 100_000) / c["share"]
 
 
-SCORES = {"p2c": p2c, "least_loaded": least_loaded, "least_tokens": least_tokens, "weighted_least_latency": weighted_least_latency}
+def predictive(c):
+    return c["time"] * c["temper"] * c["health"] + c["price"]
+
+
+SCORES = {"p2c": p2c, "cost_tiered": p2c, "predictive": predictive, "least_loaded": least_loaded, "least_tokens": least_tokens, "weighted_least_latency": weighted_least_latency}
 
 
 def scored(strategy, printed):
     """(what is said, what it is) of a candidate's score, if there is one."""
     if strategy in SCORES and "score" in printed:
-        return printed["score"], shortest(score(strategy, printed))
+        return printed["score"], arithmetic.shortest(score(strategy, printed))
     return None
 
 
@@ -119,7 +123,10 @@ def recorded(answers):
         for at, (says, is_) in enumerate(found, offset + 1):
             yield at, says, is_
         (_, first), (_, second) = found
-        if first == second:
+        bias = re.match(r"  bias (\S+)", answers[offset + 3]) if len(answers) > offset + 3 else None
+        if bias:
+            yield offset, chosen, names[float(bias[1]) * float(second) < float(first)]
+        elif first == second:
             tie = int(answers[offset + 3].split()[1])
             yield offset + 3, str(tie), str(drawn(int(seed), tie))
             yield offset, chosen, names[tie >= 2**31]
@@ -130,20 +137,3 @@ def recorded(answers):
 def drawn(seed, tie):
     """The tie, if it is among the first draws of the seed."""
     return next((u for u in (arithmetic.draw(seed, k) for k in range(64)) if u == tie), "no draw of its seed")
-
-
-def shortest(x):
-    """The shortest decimal that reads back as x, which is not below 0, as Go writes it: with an
-    exponent from 7 digits before the point on, and below 0.0001."""
-    mantissa, _, exponent = repr(x).partition("e")
-    whole, _, fraction = mantissa.partition(".")
-    digits = (whole + fraction).lstrip("0")
-    point = len(digits) - len(fraction) + int(exponent or 0)
-    digits = digits.rstrip("0")
-    if not digits:
-        return "0"
-    if not -4 <= point - 1 < 6:
-        return "%s%se%+03d" % (digits[0], "." * (len(digits) > 1) + digits[1:], point - 1)
-    if point <= 0:
-        return "0." + "0" * -point + digits
-    return (digits[:point].ljust(point, "0") + "." + digits[point:]).rstrip(".")
