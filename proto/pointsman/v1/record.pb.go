@@ -657,7 +657,7 @@ type Decision struct {
 	Factor        float64                `protobuf:"fixed64,11,opt,name=factor,proto3" json:"factor,omitempty"`
 	Top           float64                `protobuf:"fixed64,12,opt,name=top,proto3" json:"top,omitempty"`
 	Drawn         []*Considered          `protobuf:"bytes,13,rep,name=drawn,proto3" json:"drawn,omitempty"`
-	Bias          float64                `protobuf:"fixed64,14,opt,name=bias,proto3" json:"bias,omitempty"` // the second wins when its score × this is less than the first's, or equal; 0: 1
+	Bias          float64                `protobuf:"fixed64,14,opt,name=bias,proto3" json:"bias,omitempty"` // the second wins when its score × this is less than the first's; 0: 1
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
