@@ -5,7 +5,7 @@ export GOFLAGS ?= -buildvcs=false
 GO    ?= go
 TOOL  := $(GO) tool -modfile=.tools/go.mod
 # What takes time and chance as arguments: test/layers_test.go.
-PURE  := ./clientlib/route/... ./controlplane/fleet/...
+PURE  := ./clientlib/route/... ./controlplane/fleet/... ./controlplane/sim/...
 
 .PHONY: help
 help: ## Show this list
@@ -71,6 +71,14 @@ cover: ## Show the coverage of the pure packages
 .PHONY: bench
 bench: ## Run the core's benchmarks
 	$(GO) test -run '^$$' -bench . ./clientlib/route/...
+
+.PHONY: bench-sim
+bench-sim: ## Measure the simulator: requests a second of a core, and an hour of traffic
+	$(GO) test -run '^$$' -bench . -benchtime 5x -benchmem -cpu 1 ./controlplane/sim
+
+.PHONY: sim
+sim: ## Play every scenario and write docs/results.md with its plots (half an hour of two processors)
+	$(GO) run ./test/results
 
 .PHONY: fmt
 fmt: ## Format Go and the example catalogs
