@@ -1,0 +1,5 @@
+workload "chat" {
+  apis  = ["openai.chat"]
+  colur = "red"
+  tier "all" { endpoints = [endpoint.gone] }
+}

@@ -1,0 +1,67 @@
+title   = "A zone goes dark and comes back"
+text    = <<-EOT
+  One server in five refuses every connection at once, resets what it had, and is back after a while. How many calls
+  fail until everybody knows, and is what comes back used again without being drowned?
+EOT
+catalog = "pool"
+catalog_variables = { # a quarter at half speed, three in twenty at twice
+  slow  = floor(var.endpoints / 4)
+  usual = var.endpoints - floor(var.endpoints / 4) - floor(var.endpoints * 3 / 20)
+  fast  = floor(var.endpoints * 3 / 20)
+}
+
+variable "minute" { default = 60 } # seconds; fewer make a short run
+variable "seeds" { default = 10 }
+variable "endpoints" { default = 40 }
+variable "clients" { default = 50 }
+variable "cv" { default = 1.5 }
+variable "push" { default = "1s" }
+variable "load" { default = 0.6 }
+
+warmup   = "${var.minute}s"
+duration = "${6 * var.minute}s"
+seeds    = var.seeds
+
+traffic "chat" {
+  workload = "chat"
+  load     = var.load
+  cv       = var.cv
+  zipf     = 0.8
+  input {
+    median = 1000
+    sigma  = 1
+  }
+  output {
+    median = 200
+    sigma  = 1
+  }
+}
+
+server "gpu-*" {}
+server "gpu-slow-*" { speed = 0.5 }
+server "gpu-fast-*" { speed = 2 }
+
+fleet {
+  clients = var.clients
+  push    = var.push
+  delay   = "400ms"
+  jitter  = "100ms"
+}
+
+fault "zone b" {
+  kind   = "blackout"
+  region = "eu/b"
+  at     = "${2 * var.minute}s"
+  for    = "${1.5 * var.minute}s"
+}
+
+policies {
+  strategies = ["predictive", "p2c", "least_loaded", "weighted_least_latency", "latency_weighted", "weighted", "round_robin"]
+  rivals     = ["round_robin", "wrr", "wrr_wrong", "least_loaded", "p2c_local", "peak_ewma", "prequal", "jsq2", "clairvoyant", "clairvoyant_total"]
+}
+
+assert = [
+  "predictive.errors <= 3%",
+  "predictive.ttft_p99 < 6s",
+  "violations == 0",
+]
