@@ -16,6 +16,7 @@ const (
 	exitUsage    = 2
 	exitConflict = 3 // somebody else published in between
 	exitRefused  = 4 // -force would do it
+	exitAsserted = 5 // an assertion does not hold
 )
 
 // failure is an error with its exit code and, if there is something, what to do next.

@@ -45,7 +45,8 @@ Flags are written with one dash or two: -json, --json. Answers go to stdout, fin
 With -json the answer is the JSON form of the message in proto/pointsman/v1: names as there, 64-bit integers as
 strings, durations in microseconds.
 
-Exit codes: 0 done, 1 findings or an error, 2 wrong usage, 3 somebody else published in between, 4 refused without -force.
+Exit codes: 0 done, 1 findings or an error, 2 wrong usage, 3 somebody else published in between, 4 refused without -force,
+5 an assertion does not hold.
 
 Environment: POINTSMAN_ADDR, POINTSMAN_TOKEN_FILE and POINTSMAN_NAMESPACE stand for -addr, -token-file and -namespace;
 POINTSMAN_TLS_CA, POINTSMAN_TLS_CERT and POINTSMAN_TLS_KEY for -tls-ca, -tls-cert and -tls-key;
@@ -88,6 +89,7 @@ func newRoot(e *env) *cobra.Command {
 		newOperator(e),
 		newVersion(e),
 		newDev(e),
+		newSimulate(e),
 	)
 	return root
 }
