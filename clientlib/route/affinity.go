@@ -58,9 +58,9 @@ func (r *Router) home(now int64, d *draws, p *pool, tier int, c *Call) int32 {
 	return nowhere
 }
 
-// near is rule score: a home of the call's key, the first or else the second, whose score is no
-// more than slack times that of what the strategy chooses, where the cache is of no help; else
-// that. Homes are of the band that it is of.
+// near is rule score: a home of the call's key, the better of two, whose score is no more than
+// slack times that of what the strategy chooses, where the cache is of no help; else that. Homes
+// are of the band that it is of.
 func (r *Router) near(now int64, d *draws, p *pool, tier int, c *Call) int32 {
 	at, h, w := r.draw(now, d, p, tier, c), &r.choice, p.work.compiled
 	key, ok := c.key(w.spec)
@@ -69,7 +69,7 @@ func (r *Router) near(now int64, d *draws, p *pool, tier int, c *Call) int32 {
 		return at
 	}
 	rival, score := r.finalist(now, p, c)
-	first := nowhere
+	slack, first, best := w.spec.Affinity.Slack, nowhere, refuge{}
 	for k := range uint32(maxDraws) {
 		place := w.tables[hand].At(Rehash(key, k))
 		if place == first || !p.seats(hand, place) {
@@ -77,18 +77,37 @@ func (r *Router) near(now int64, d *draws, p *pool, tier int, c *Call) int32 {
 		}
 		number := either(first == nowhere, firstHome, secondHome)
 		if r.welcomes(now, d, p, hand, c, place) {
-			mine := trial{place: place}
-			if s := r.score(now, p, place, c, p.work.credit(number, c), &mine); s <= float64(w.spec.Affinity.Slack*score) {
-				h.prefer(number, mine, rival, w.spec.Affinity.Slack)
-				return place
-			}
+			mine := refuge{number: number, trial: trial{place: place}}
+			mine.score = r.score(now, p, place, c, p.work.credit(number, c), &mine.trial)
+			best = best.or(mine, float64(slack*score))
 		}
 		if number == secondHome {
 			break
 		}
 		first = place
 	}
-	return at
+	if best.number == noHome || best.score > float64(slack*score) {
+		return at
+	}
+	h.prefer(best.number, best.trial, rival, slack)
+	return best.place
+}
+
+const moved = 1.25 // from so many times the second home's score on the first is left for it
+
+// refuge is a home that takes the call.
+type refuge struct {
+	trial
+	score  float64
+	number uint8 // noHome: none does
+}
+
+// or is the second home, if the first takes nothing, is above a limit, or much worse.
+func (f refuge) or(s refuge, most float64) refuge {
+	if f.number == noHome || s.score < f.score && f.score > most || float64(moved*s.score) < f.score {
+		return s
+	}
+	return f
 }
 
 // Which home of its key an attempt went to, by rule score.

@@ -63,6 +63,7 @@ func (r *Router) send(now int64, p *pool, m *member, c *Call, probe probe, step 
 	}
 	s.limit(w, c.deadline(w), &step.Limits)
 	r.due[id] = s.dueAt()
+	p.work.input.learn(q.Input)
 	r.count(now, id, s)
 	r.charge(now, s)
 	c.note(m.learned)

@@ -147,7 +147,7 @@ func (r *Router) weighBands(now int64, p *pool, tier int) {
 // bandTries are draws from one band of a tier.
 func (p *pool) bandTries(tier, band int) tries {
 	n := p.work.compiled.handOf(tier, band)
-	t := tries{tier: tier, table: &p.decks[n].table, places: p.held(n), left: maxDraws}
+	t := tries{tier: tier, band: band + 1, table: &p.decks[n].table, left: maxDraws}
 	if h := &p.tiers[tier].bands[band]; h.sparse {
 		t.table = &h.thin.table
 	}

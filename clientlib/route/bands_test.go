@@ -70,21 +70,3 @@ func TestWhatIsCachedIsTheMeanOfAllThenOfTheLatest(t *testing.T) {
 		}
 	}
 }
-
-func TestAsksAreEqualInEverythingOrNotAtAll(t *testing.T) {
-	for what, change := range map[string]func(*ask){
-		"needs":   func(a *ask) { a.needs.add(70) },
-		"apis":    func(a *ask) { a.apis.add(1) },
-		"window":  func(a *ask) { a.window = 1 },
-		"output":  func(a *ask) { a.output = 1 },
-		"policy":  func(a *ask) { a.policy = 1 },
-		"classes": func(a *ask) { a.classes = 1 },
-		"from":    func(a *ask) { a.from = 1 },
-		"band":    func(a *ask) { a.band = 1 },
-	} {
-		var a, b ask
-		if change(&b); a.is(&b) || !b.is(&b) || a.hash() == b.hash() {
-			t.Errorf("%s makes no difference", what)
-		}
-	}
-}

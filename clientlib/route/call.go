@@ -290,7 +290,9 @@ func (r *Router) try(now int64, d *draws, w *work, c *Call, s *Step) {
 		at = r.choice.found(WaySame, r.same(now, p, c))
 	}
 	if at == nowhere {
-		at = r.choose(now, d, p, c)
+		if at = r.choose(now, d, p, c); at == nowhere {
+			at = r.reach(now, d, p, c)
+		}
 	}
 	if at == nowhere && r.probing() {
 		at, probe = r.direct(now, w, p, c, true)

@@ -21,7 +21,7 @@ func (r *Router) asked(now int64, d *draws, p *pool, tier int, c *Call) int32 {
 		}
 	}
 	if len(r.eligible) == 0 {
-		t := tries{tier: tier, places: p.members(tier)}
+		t := tries{tier: tier}
 		return r.choice.found(WayDrawn, r.exactly(now, d, p, c, &t))
 	}
 	return r.choice.found(WayDrawn, r.eligible[r.chooser(now, d.next(), r.eligible)])

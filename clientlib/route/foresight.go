@@ -6,7 +6,10 @@ import (
 	"github.com/pointsman/pointsman/clientlib/route/window"
 )
 
-const mostSpeed = 64 // times the pool's mean, and as many times below it
+const (
+	mostSpeed  = 64 // times the pool's mean, and as many times below it
+	usualSlots = 32 // of a model server of which nobody says how many it has
+)
 
 // foresight is what predictive knows of a pool's members by the snapshot, and what is usual
 // among those that the fleet does not hold open.
@@ -52,7 +55,7 @@ func (r *Router) foresee(f *foresight, places []int32) {
 	f.average(speeds, n)
 	for _, place := range places {
 		m := &f.manners[place]
-		m.read, m.pace = m.read/m.speed, m.pace/m.speed
+		m.read, m.pace, m.quick = m.read/m.speed, m.pace/m.speed, float64(m.speed*served(m.ok, m.n))
 	}
 }
 
@@ -75,6 +78,8 @@ func (m *manner) cold(e *Endpoint, learned bool) {
 		m.slots = float64(e.Concurrency)
 	case e.Capacity.Slots > 0:
 		m.slots = float64(e.Capacity.Slots)
+	case e.selfHosted():
+		m.slots = usualSlots
 	}
 }
 

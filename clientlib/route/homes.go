@@ -123,7 +123,8 @@ func (r *Router) hashed(now int64, d *draws, p *pool, tier int, c *Call) int32 {
 			}
 		}
 	}
-	return r.choice.found(WayDrawn, r.once(now, d, p, tier, c))
+	t := r.tries(now, p, tier)
+	return r.choice.found(WayDrawn, r.fetch(now, d, p, c, &t))
 }
 
 // crowded tells whether one more request would be too many for a home's part of the load.

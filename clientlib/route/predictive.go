@@ -10,9 +10,10 @@ import (
 const (
 	pendingHalf   = 700_000     // µs, φ of prompts that wait
 	fleetSlowHalf = 10 * second // of the fleet's slowdown
-	streamTokens  = 50          // of a streamed answer: its first ones are waited for
+	streamTokens  = 20          // of a streamed answer: its first ones are waited for
 	batching      = 0.64        // β: how much slower a full batch is
-	nearlyFull    = 0.9         // from this part of its slots on, one more waits for one
+	nearlyFull    = 0.8         // from this part of its slots on, one more may wait for one,
+	slotWait      = 3           // the longer, since a full batch is slower and the mean answer longer than the median
 	localWeight   = 2           // of a slowdown's samples made here
 	slowPrior     = 3           // samples that the pool's median counts for
 	okPrior       = 5           // attempts that went well, before any was seen
@@ -53,6 +54,7 @@ type manner struct {
 	queued  float64 // tokens of others' prompts that waited
 	ok, n   float64 // of the fleet's attempts, how many were served
 	samples float64 // of its slowdown
+	quick   float64 // its speed, the less of it counts the more of the fleet's attempts fail
 }
 
 // span is S, in µs: the prompts before it and its own, then its answer, the slower the more
@@ -63,7 +65,7 @@ func (m *manner) span(load, pending float64, b *burden) float64 {
 		return prompt + answer
 	}
 	answer = float64(answer * (1 + float64(batching*load)/m.slots))
-	over := max(0, load+1-float64(nearlyFull*m.slots)) / m.slots
+	over := float64(slotWait*max(0, load+1-float64(nearlyFull*m.slots))) / m.slots
 	return prompt + answer + float64(float64(over*m.pace)*b.typical)
 }
 
@@ -135,7 +137,11 @@ func (r *Router) health(now int64, p *pool, place int32, f *foresight) float64 {
 // fitness multiplies a time: g, by how slow it is next to what is usual, over how likely an
 // attempt there is served, cubed.
 func fitness(slow, usual, ok, n float64) float64 {
-	served := (ok + okPrior) / (n + okPrior)
-	cube := float64(float64(served*served) * served)
-	return min(max(math.Sqrt(slow/usual), leastSlow), mostSlow) / max(leastOK, cube)
+	return min(max(math.Sqrt(slow/usual), leastSlow), mostSlow) / max(leastOK, served(ok, n))
+}
+
+// served is how likely an attempt is, cubed.
+func served(ok, n float64) float64 {
+	part := (ok + okPrior) / (n + okPrior)
+	return float64(float64(part*part) * part)
 }

@@ -89,6 +89,7 @@ type work struct {
 	budget   budget
 	spill    spill
 	output   outputs
+	input    inputs
 	cached   [2]cached         // at a key's first home, and its second
 	sheds    [shedKinds]uint64 // calls since the last report
 }

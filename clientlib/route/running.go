@@ -82,6 +82,9 @@ func (l *learned) leave(now int64) {
 // then is the own load at a time: that of the first note whose end is later, else today's.
 func (l *learned) then(at int64) ownLoad {
 	own := ownLoad{l.inFlight, l.pending}
+	if l.noteFrom-ringEvery <= at {
+		return own // since the last note, which is far away in memory
+	}
 	for i := l.ring.next + ringSize - 1; i >= l.ring.next; i-- {
 		p := &l.ring.past[i%ringSize]
 		if p.until <= at {

@@ -84,15 +84,20 @@ func (r *Router) score(now int64, p *pool, place int32, c *Call, cached int64, t
 // is in pico-dollars a µs: not to the last pico-dollar, as what is charged is. Without a rate
 // it is worth nothing.
 func (n *need) worth(l *learned, rate money.Nano, cached int64) float64 {
-	if rate <= 0 {
+	switch {
+	case rate <= 0:
 		return 0
+	case l.graded || cached > 0:
+		return n.graded(l, rate, cached)
 	}
-	in, out, input := float64(l.input), float64(l.answer), n.use[limit.Input]
-	reused := 0.0
-	if l.graded || cached > 0 {
-		plain, reuse, _, answer := l.endpoint.Price.At(input)
-		in, out, reused = float64(plain), float64(answer), float64(float64(cached)*float64(reuse))
-	}
-	sum := float64(float64(input-cached)*in) + reused + float64(float64(n.answer)*out)
+	sum := float64(float64(n.use[limit.Input])*float64(l.input)) + float64(float64(n.answer)*float64(l.answer))
+	return sum / float64(rate)
+}
+
+// graded is the same where the prices at hand do not do.
+func (n *need) graded(l *learned, rate money.Nano, cached int64) float64 {
+	input := n.use[limit.Input]
+	plain, reuse, _, answer := l.endpoint.Price.At(input)
+	sum := float64(float64(input-cached)*float64(plain)) + float64(float64(cached)*float64(reuse)) + float64(float64(n.answer)*float64(answer))
 	return sum / float64(rate)
 }

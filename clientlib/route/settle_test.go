@@ -72,6 +72,46 @@ func TestSlowdownIsWhatTokensDoNotExplain(t *testing.T) {
 	}
 }
 
+func TestWhatWasCachedExplainsNothing(t *testing.T) {
+	expected := slot{learned: &learned{}, input: 10_000, cached: 6000}
+	for rule, tt := range map[string]struct {
+		o    Outcome
+		want int64
+	}{
+		"without usage: as expected":          {Outcome{}, 4000},
+		"a guess: as expected":                {Outcome{HasUsage: true, Estimated: true, Usage: money.Usage{Input: 10_000}}, 4000},
+		"usage: the part that it says":        {Outcome{HasUsage: true, Usage: money.Usage{Input: 12_000, Cached: 3000}}, 7500},
+		"usage without any: all":              {Outcome{HasUsage: true, Usage: money.Usage{Input: 12_000}}, 10_000},
+		"usage that says more than all: none": {Outcome{HasUsage: true, Usage: money.Usage{Input: 10, Cached: 1 << 62}}, 0},
+	} {
+		if got := expected.usage(&tt.o).uncached; got != tt.want {
+			t.Errorf("%s: %d were read, want %d", rule, got, tt.want)
+		}
+	}
+	half := slot{classes: streamClass, firstAt: 600_000, input: 10_000, learned: &learned{}}
+	if got := half.delay(second, used{uncached: 4000}); got != (delay{600_000, 1}) {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestTheSecondHomeTakesOverWhereItIsMuchBetterOrTheFirstIsNone(t *testing.T) {
+	for _, tt := range []struct {
+		first, second, most float64
+		want                uint8
+	}{
+		{100, 81, 200, firstHome}, {100, 79, 200, secondHome}, {100, 80, 200, firstHome},
+		{100, 99, 99, secondHome}, {100, 101, 99, firstHome}, {100, 100, 99, firstHome},
+	} {
+		first, second := refuge{score: tt.first, number: firstHome}, refuge{score: tt.second, number: secondHome}
+		if got := first.or(second, tt.most); got.number != tt.want {
+			t.Errorf("%+v: home %d", tt, got.number)
+		}
+	}
+	if got := (refuge{}).or(refuge{score: 9, number: secondHome}, 1); got.number != secondHome {
+		t.Errorf("the first takes nothing: home %d", got.number)
+	}
+}
+
 func TestACensoredSampleRaisesWhatItCanAndLowersNothing(t *testing.T) {
 	l := latency{ttft: average{value: 1000, n: 5}, slowdown: 2}
 	for _, tt := range []struct{ sample, want delay }{
@@ -207,16 +247,19 @@ func TestClassesAddUpTheirCombinations(t *testing.T) {
 // counted: what endpoints count is what is in flight.
 func counted(t testing.TB, r *Router) {
 	t.Helper()
-	inFlight, outstanding := map[*learned]int64{}, map[*learned]int64{}
+	inFlight, outstanding, pending := map[*learned]int64{}, map[*learned]int64{}, map[*learned]int64{}
 	for i := range r.slots {
 		if s := &r.slots[i]; s.serial != 0 {
 			inFlight[s.learned]++
 			outstanding[s.learned] += s.input + s.output
+			if s.unread {
+				pending[s.learned] += s.uncached()
+			}
 		}
 	}
 	for _, l := range r.learned {
-		if l.inFlight != inFlight[l] || l.outstanding != outstanding[l] {
-			t.Fatalf("%s: in flight %d with %d tokens, want %d with %d", l.name, l.inFlight, l.outstanding, inFlight[l], outstanding[l])
+		if l.inFlight != inFlight[l] || l.outstanding != outstanding[l] || l.pending != pending[l] {
+			t.Fatalf("%s: in flight %d with %d tokens, %d wait, want %d with %d, %d", l.name, l.inFlight, l.outstanding, l.pending, inFlight[l], outstanding[l], pending[l])
 		}
 	}
 }

@@ -6,28 +6,21 @@ const (
 	nowhere     = int32(-1) // no place
 )
 
-// choose finds a place, in bands that are not for the call if there is no other: that which
-// reaches furthest comes first. A band's size is no gate.
-func (r *Router) choose(now int64, d *draws, p *pool, c *Call) int32 {
-	at, w := r.fall(now, d, p, c), p.work.compiled
-	for k := len(w.bands); at == nowhere && k > 0; k-- {
-		if !w.bands[k-1].admits(r.complexity(c)) {
-			r.choice.beyond = k
-			at = r.fall(now, d, p, c)
-		}
-	}
-	return at
-}
-
-// fall finds a place in the first tier that is open to the call and has one for it, else in
+// choose finds a place in the first tier that is open to the call and has one for it, else in
 // those that were passed over.
-func (r *Router) fall(now int64, d *draws, p *pool, c *Call) int32 {
+func (r *Router) choose(now int64, d *draws, p *pool, c *Call) int32 {
 	for _, open := range [...]bool{true, false} {
 		for i := range p.tiers {
 			if p.tiers[i].course.takes(now, c.hash) != open {
 				continue
 			}
-			if at := r.balance(now, d, p, i, c); at != nowhere {
+			var at int32
+			if r.chooser == nil && p.work.compiled.spec.Affinity.On == AffinityNone {
+				at = r.draw(now, d, p, i, c) // most calls: from here, since each step between costs a hundredth of a pick
+			} else {
+				at = r.lead(now, d, p, i, c)
+			}
+			if at != nowhere {
 				p.work.spill.count(i > p.first)
 				return at
 			}
@@ -36,19 +29,30 @@ func (r *Router) fall(now int64, d *draws, p *pool, c *Call) int32 {
 	return nowhere
 }
 
-// balance chooses inside one tier: the call's home, else by the strategy.
-func (r *Router) balance(now int64, d *draws, p *pool, tier int, c *Call) int32 {
-	if r.chooser != nil {
-		return r.asked(now, d, p, tier, c)
-	}
-	switch a := &p.work.compiled.spec.Affinity; {
-	case a.On == AffinityNone:
-	case a.Rule == AffinityScore:
-		return r.near(now, d, p, tier, c)
-	default:
-		if at := r.home(now, d, p, tier, c); at != nowhere {
-			return at
+// reach finds a place in bands that are not for the call, when there is no other: that which
+// reaches furthest comes first. A band's size is no gate.
+func (r *Router) reach(now int64, d *draws, p *pool, c *Call) int32 {
+	at, w := nowhere, p.work.compiled
+	for k := len(w.bands); at == nowhere && k > 0; k-- {
+		if !w.bands[k-1].admits(r.complexity(c)) {
+			r.choice.beyond = k
+			at = r.choose(now, d, p, c)
 		}
+	}
+	return at
+}
+
+// lead chooses inside one tier as something else than the strategy says: a chooser, or the
+// call's home, while it has one.
+func (r *Router) lead(now int64, d *draws, p *pool, tier int, c *Call) int32 {
+	switch {
+	case r.chooser != nil:
+		return r.asked(now, d, p, tier, c)
+	case p.work.compiled.spec.Affinity.Rule == AffinityScore:
+		return r.near(now, d, p, tier, c)
+	}
+	if at := r.home(now, d, p, tier, c); at != nowhere {
+		return at
 	}
 	return r.draw(now, d, p, tier, c)
 }
@@ -62,23 +66,21 @@ func (r *Router) draw(now int64, d *draws, p *pool, tier int, c *Call) int32 {
 		return r.hashed(now, d, p, tier, c)
 	case CostTiered:
 		return r.banded(now, d, p, tier, c)
+	}
+	t := r.tries(now, p, tier)
+	switch p.work.compiled.spec.Strategy {
 	case Weighted:
-		return r.choice.found(WayDrawn, r.once(now, d, p, tier, c))
+		return r.choice.found(WayDrawn, r.fetch(now, d, p, c, &t))
 	case LatencyWeighted, QuotaAware:
-		at := r.choice.found(WayDrawn, r.once(now, d, p, tier, c))
+		at := r.choice.found(WayDrawn, r.fetch(now, d, p, c, &t))
 		if at != nowhere {
 			r.choice.liking = r.liked(now, p, tier, at)
 		}
 		return at
+	case Predictive:
+		return r.quickest(now, d, p, c, &t)
 	}
-	t := r.tries(now, p, tier)
 	return r.twice(now, d, p, c, &t)
-}
-
-// once is one draw.
-func (r *Router) once(now int64, d *draws, p *pool, tier int, c *Call) int32 {
-	t := r.tries(now, p, tier)
-	return r.fetch(now, d, p, c, &t)
 }
 
 // twice takes the better of two draws; equal ones win outright.
@@ -97,22 +99,34 @@ func (r *Router) twice(now int64, d *draws, p *pool, c *Call, t *tries) int32 {
 // compare takes the better of two.
 func (r *Router) compare(now int64, d *draws, p *pool, c *Call, a, b int32) int32 {
 	h := &r.choice
-	h.way = WayDrawn
-	return h.decide(d, r.score(now, p, a, c, 0, &h.trials[0]), r.score(now, p, b, c, 0, &h.trials[1]))
+	first, second := r.score(now, p, a, c, 0, &h.trials[0]), r.score(now, p, b, c, 0, &h.trials[1])
+	if first == second {
+		h.tie = d.next()
+	}
+	h.way, h.drawn, h.chosen = WayDrawn, 2, better(first, second, 0, h.tie)
+	return h.trials[h.chosen].place
 }
 
 // tries are the draws of one choice: of what, how many more may fail a gate, and how many
 // passed and were not taken.
 type tries struct {
 	tier           int
+	band           int // of it, from 1; 0: all of the tier
 	table          *Alias
-	places         []int32
 	left, declined int
 }
 
 // tries are draws from all of a tier.
 func (r *Router) tries(now int64, p *pool, tier int) tries {
-	return tries{tier: tier, table: r.table(now, p, tier), places: p.members(tier), left: maxDraws}
+	return tries{tier: tier, table: r.table(now, p, tier), left: maxDraws}
+}
+
+// places are what may be drawn.
+func (t *tries) places(p *pool) []int32 {
+	if t.band > 0 {
+		return p.held(p.work.compiled.handOf(t.tier, t.band-1))
+	}
+	return p.members(t.tier)
 }
 
 // fetch draws by share until a member passes and is taken. When none was, it is drawn by all
@@ -141,12 +155,13 @@ func (r *Router) fetch(now int64, d *draws, p *pool, c *Call, t *tries) int32 {
 			return place
 		}
 	}
-	if len(t.places) == 0 {
+	places := t.places(p)
+	if len(places) == 0 {
 		return nowhere
 	}
-	offset := Index(d.next(), len(t.places))
-	for i := range t.places {
-		place := t.places[(offset+i)%len(t.places)]
+	offset := Index(d.next(), len(places))
+	for i := range places {
+		place := places[(offset+i)%len(places)]
 		if r.gate(now, p, place, c) == Pass {
 			return place
 		}
@@ -162,12 +177,12 @@ func (r *Router) exactly(now int64, d *draws, p *pool, c *Call, t *tries) int32 
 		}
 		return float64(r.weight(now, p, t.tier, place) * r.factor(now, p, t.tier, place))
 	}
-	sum, to := 0.0, 0.0
-	for _, place := range t.places {
+	sum, to, places := 0.0, 0.0, t.places(p)
+	for _, place := range places {
 		sum += weight(place)
 	}
 	at := float64(float64(d.next())/(1<<32)) * sum
-	for _, place := range t.places {
+	for _, place := range places {
 		if to += weight(place); at < to {
 			return place
 		}

@@ -94,16 +94,16 @@ func (e *env) simulate(ctx context.Context, a simulate.Ask, page string) error {
 	for _, text := range p.Skipped {
 		fmt.Fprintf(e.stderr, "not checked, for not all of its policies are run: %s\n", oneLine(text))
 	}
+	if err := writable(page); err != nil { // not only found after an hour of runs
+		return fmt.Errorf("write the page: %w", err)
+	}
 	p.Plan.Bounds = rival.Bounds
 	results, err := e.play(ctx, p.Plan)
 	if err != nil {
 		return err
 	}
 	p.Report.Fill(p.Plan, results, p.Assertions)
-	if err := writePage(page, &p.Report); err != nil {
-		return err
-	}
-	if err := e.printReport(&p.Report); err != nil {
+	if err := errors.Join(e.printReport(&p.Report), writePage(page, &p.Report)); err != nil {
 		return err
 	}
 	if broken, all := p.Report.Broken(); broken > 0 {

@@ -76,6 +76,23 @@ func TestASimulationThatIsAskedForWronglyIsNotPlayed(t *testing.T) {
 	}
 }
 
+func TestAPageThatCannotBeWrittenIsToldBeforeItIsPlayed(t *testing.T) {
+	folder := t.TempDir()
+	for _, page := range []string{filepath.Join(folder, "nowhere", "page.html"), folder, "/"} {
+		code, stdout, stderr := pointsman(nil, short("-html", page)...)
+		if code != exitFailed || stdout != "" || !strings.Contains(stderr, "error: write the page: ") || strings.Contains(stderr, "createtemp") {
+			t.Errorf("%s: exit %d: %s%s", page, code, stdout, stderr)
+		}
+	}
+	page := filepath.Join(folder, "page.html")
+	if code, _, stderr := pointsman(nil, short("-html", page, "-policy", "nobody")...); code != exitFailed {
+		t.Errorf("exit %d: %s", code, stderr)
+	}
+	if left, err := os.ReadDir(folder); err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+}
+
 func TestAScenariosFindingsAreShownWithTheirPlaces(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "bad.hcl")
 	if err := os.WriteFile(file, []byte("title = \"x\"\n"), 0o600); err != nil {

@@ -49,6 +49,7 @@ type load struct {
 // node is a witness everywhere; leaves on it speak with one voice.
 type node struct {
 	name      string
+	seat      int // among the witnesses of the last site that was looked at; of most it is the same
 	leaves    int // not silent
 	providers map[string]*conduct
 }

@@ -22,6 +22,7 @@ type site struct {
 	endpoint  *endpoint
 	locality  string
 	witnesses []*witness // by node
+	idleAt    int64      // before, all of them use the endpoint
 	votes     int        // that stand
 	failing   [breaker.Classes][tracks]int
 	rests     rest
@@ -67,6 +68,9 @@ func (s *site) compare(t *site) int {
 }
 
 func (e *endpoint) site(locality string) *site {
+	if len(e.sites) == 1 && e.sites[0].locality == locality {
+		return e.sites[0]
+	}
 	i, ok := slices.BinarySearchFunc(e.sites, locality, func(s *site, l string) int { return cmp.Compare(s.locality, l) })
 	if !ok && len(e.sites) >= mostSites && locality != "" {
 		return e.site("")
@@ -78,11 +82,14 @@ func (e *endpoint) site(locality string) *site {
 }
 
 func (s *site) witness(n *node) *witness {
+	if n.seat < len(s.witnesses) && s.witnesses[n.seat].node == n {
+		return s.witnesses[n.seat]
+	}
 	i, ok := slices.BinarySearchFunc(s.witnesses, n.name, func(w *witness, name string) int { return cmp.Compare(w.node.name, name) })
 	if !ok {
-		s.witnesses = slices.Insert(s.witnesses, i, &witness{node: n})
+		s.witnesses, s.idleAt = slices.Insert(s.witnesses, i, &witness{node: n}), 0
 	}
-	s.witnesses[i].node = n
+	s.witnesses[i].node, n.seat = n, i
 	return s.witnesses[i]
 }
 
@@ -105,14 +112,15 @@ func (s *site) add(at when, w *witness, r *route.Row) {
 	}
 }
 
-// succeed adds to the decayed success of the site.
+// succeed adds to the decayed success of the site. Scores alone go by it, together with what a process
+// counts itself, and that takes what a validator refused for an attempt that was not served.
 func (s *site) succeed(at int64, r *route.Row) {
 	if at > s.okAt {
 		d := window.Decay(at-s.okAt, okHalf)
 		s.success, s.samples, s.okAt = s.success*d, s.samples*d, at
 	}
 	weight := window.Decay(s.okAt-at, okHalf)
-	good, bad := float64(clip(r.Finished)), float64(clip(r.AdmitFailed))+float64(clip(r.FinishFailed))
+	good, bad := float64(clip(r.Finished)), float64(clip(r.AdmitFailed))+float64(clip(r.FinishFailed))+float64(clip(r.Invalid))
 	s.success += float64(weight * good)
 	s.samples += float64(weight * (good + bad))
 }
@@ -165,13 +173,12 @@ func (s *site) least(v span, need int) float64 {
 
 // sweep drops witnesses that neither use the endpoint nor vote, and looks at the others.
 func (s *site) sweep(now int64) {
-	s.witnesses = slices.DeleteFunc(s.witnesses, func(w *witness) bool {
-		if w.uses(now) {
-			return false
-		}
-		s.clear(w)
-		return true
-	})
+	if now >= s.idleAt {
+		s.dismiss(now)
+	}
+	if s.failing == [breaker.Classes][tracks]int{} {
+		return
+	}
 	for _, w := range s.witnesses {
 		for c, l := range w.lanes {
 			if l != nil && l.failing != [tracks]bool{} {
@@ -179,6 +186,19 @@ func (s *site) sweep(now int64) {
 			}
 		}
 	}
+}
+
+// dismiss drops witnesses that neither use the endpoint nor vote.
+func (s *site) dismiss(now int64) {
+	s.idleAt = now + useSpan
+	s.witnesses = slices.DeleteFunc(s.witnesses, func(w *witness) bool {
+		if w.uses(now) {
+			s.idleAt = min(s.idleAt, w.used+useSpan)
+			return false
+		}
+		s.clear(w)
+		return true
+	})
 }
 
 // recall keeps those who use an endpoint as witnesses of its return: while it was held

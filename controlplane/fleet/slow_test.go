@@ -52,3 +52,11 @@ func TestALateRowCountsForWhatIsLeftOfIt(t *testing.T) {
 		t.Errorf("%g are left ten seconds later", n)
 	}
 }
+
+func TestWhatAValidatorRefusedWasNotServed(t *testing.T) {
+	s := &site{okAt: okHalf}
+	s.succeed(okHalf, &route.Row{Finished: 6, AdmitFailed: 1, FinishFailed: 1, Invalid: 2, Limited: 9, Excluded: 9})
+	if s.success != 6 || s.samples != 10 {
+		t.Errorf("%g of %g served, want 6 of 10", s.success, s.samples)
+	}
+}

@@ -13,6 +13,8 @@ type alone struct {
 	twins []*server.Server // of each model one, always idle
 	twin  []int32          // by place
 	known map[asked][]int32
+	last  asked // the last one asked for
+	ofIt  []int32
 	job   server.Job // scratch
 }
 
@@ -74,6 +76,9 @@ func (a *alone) among(c *call) []int32 {
 	if len(c.arrival.Needs) > 0 {
 		k.needs = strings.Join(c.arrival.Needs, ",")
 	}
+	if a.ofIt != nil && k == a.last {
+		return a.ofIt
+	}
 	all, ok := a.known[k]
 	if !ok {
 		for place, twin := range a.twin {
@@ -83,6 +88,7 @@ func (a *alone) among(c *call) []int32 {
 		}
 		a.known[k] = all
 	}
+	a.last, a.ofIt = k, all
 	return all
 }
 

@@ -81,9 +81,11 @@ func (c *call) settle(o *route.Outcome) {
 	c.client.queue.freed()
 	switch {
 	case last == route.Served:
-		c.over(&measure.Call{Served: true, Wrong: c.wrong, Cached: o.Usage.Cached, Output: o.Usage.Output})
+		c.over(&measure.Call{
+			Ending: measure.Ending{Served: true, Wrong: c.wrong}, Tokens: measure.Tokens{Cached: o.Usage.Cached, Output: o.Usage.Output},
+		})
 	case w.now >= c.end:
-		c.over(&measure.Call{Late: true})
+		c.over(&measure.Call{Ending: measure.Ending{Late: true}})
 	default:
 		if c.failure == route.Abandoned || !hides(last) {
 			c.failure = last
@@ -102,11 +104,11 @@ func (c *call) record(o *route.Outcome, kind route.OutcomeKind) {
 	w := c.world
 	a := &measure.Attempt{
 		At: c.at, First: c.firstAt, End: w.now, Place: int(c.place), Served: kind == route.Served, Outcome: kind.String(),
-		Input: c.arrival.Input, Invalid: kind == route.Invalid || c.wrong,
-		Violation: !w.rights.allow(c, c.place), Workload: c.arrival.Workload, Tenant: c.arrival.Tenant,
+		Invalid: kind == route.Invalid || c.wrong, Violation: !w.rights.allow(c, c.place),
+		Asker: c.asker(), Tokens: measure.Tokens{Input: c.arrival.Input},
 	}
 	if o.HasUsage {
-		a.Input, a.Cached, a.Output = o.Usage.Input, o.Usage.Cached, o.Usage.Output
+		a.Tokens = measure.Tokens{Input: o.Usage.Input, Cached: o.Usage.Cached, Output: o.Usage.Output}
 		a.Cost = w.specs[c.place].Price.Cost(o.Usage)
 	}
 	w.recorder.Attempt(a)

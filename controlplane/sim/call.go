@@ -87,7 +87,9 @@ func (w *world) arrive() {
 	c.arrival = *a
 	c.arrival.Needs, c.arrival.Blocks = needs, blocks
 	c.client = &w.clients[a.Client]
-	c.spec = w.rights.workloads[a.Workload]
+	if c.spec == nil || c.spec.Name != a.Workload {
+		c.spec = w.rights.workloads[a.Workload]
+	}
 	c.tries, c.firstAt, c.at = tries{}, 0, 0
 	c.input = w.count(a.Input)
 	c.end = forever
@@ -193,7 +195,7 @@ func (c *call) leave() {
 		c.settle(&route.Outcome{Kind: route.Cancelled})
 		return
 	}
-	c.over(&measure.Call{Late: true})
+	c.over(&measure.Call{Ending: measure.Ending{Late: true}})
 }
 
 // drop tells the server that nobody waits any more.

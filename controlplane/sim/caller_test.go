@@ -16,11 +16,11 @@ type first struct {
 	bad               bool
 }
 
-func (f *first) Choose(_ int64, client int32, _ uint32, a *traffic.Arrival, eligible []int32) int {
+func (f *first) Choose(_ int64, q *Query) int {
 	if f.seen != nil {
-		f.seen(client)
+		f.seen(q.Client)
 	}
-	f.bad = f.bad || len(eligible) == 0 || a.Client != client
+	f.bad = f.bad || len(q.Eligible) == 0 || q.Arrival.Client != q.Client
 	return 0
 }
 func (f *first) Sent(_ int64, _, _ int32, _ *traffic.Arrival)      { f.sent++ }

@@ -22,11 +22,14 @@ func clone(c *route.Catalog) *route.Catalog {
 	}
 	for i := range out.Workloads {
 		w := &out.Workloads[i]
-		w.APIs, w.Tiers = slices.Clone(w.APIs), slices.Clone(w.Tiers)
+		w.APIs, w.Tiers, w.Bands = slices.Clone(w.APIs), slices.Clone(w.Tiers), slices.Clone(w.Bands)
 		w.Contract.Requires, w.Contract.Regions = slices.Clone(w.Contract.Requires), slices.Clone(w.Contract.Regions)
 		w.Contract.Compliance = slices.Clone(w.Contract.Compliance)
 		for k := range w.Tiers {
 			w.Tiers[k].Endpoints = slices.Clone(w.Tiers[k].Endpoints)
+		}
+		for k := range w.Bands {
+			w.Bands[k].Models = slices.Clone(w.Bands[k].Models)
 		}
 	}
 	for i := range out.Tenants {

@@ -22,8 +22,10 @@ func (w *world) compete(p Policy) {
 	w.rival = p.Rival(v)
 	for i := range w.clients {
 		c := &w.clients[i]
+		q := &Query{Client: c.number}
 		c.router.ChooseBy(func(now int64, seed uint32, eligible []int32) int {
-			return w.rival.Choose(now, c.number, seed, &c.asking.arrival, eligible)
+			q.Seed, q.Arrival, q.Eligible = seed, &c.asking.arrival, eligible
+			return w.rival.Choose(now, q)
 		})
 	}
 }

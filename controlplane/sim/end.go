@@ -83,10 +83,14 @@ func transient(k route.OutcomeKind) bool {
 	return k == route.Faulted || k == route.TimedOut || k == route.Limited
 }
 
+func (c *call) asker() measure.Asker {
+	return measure.Asker{Workload: c.arrival.Workload, Tenant: c.arrival.Tenant}
+}
+
 // over is the end of the call.
 func (c *call) over(out *measure.Call) {
 	w, a := c.world, &c.arrival
-	out.At, out.End, out.Workload, out.Tenant = a.At, w.now, a.Workload, a.Tenant
+	out.At, out.End, out.Asker = a.At, w.now, c.asker()
 	out.Sent, out.Attempts, out.Input = c.at, c.made, a.Input
 	if out.First = c.firstAt; out.Served && (!c.sees() || out.First == 0) {
 		out.First = w.now

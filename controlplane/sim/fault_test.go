@@ -66,6 +66,19 @@ func TestTheFleetProbesAndTakesBackWhatHasRecovered(t *testing.T) {
 	}
 }
 
+// TestWhatWasSentBeforeAFaultWasAvoidedIsCountedWhenItFails: of an endpoint that hangs, that is long
+// after everybody went elsewhere.
+func TestWhatWasSentBeforeAFaultWasAvoidedIsCountedWhenItFails(t *testing.T) {
+	s := small(6, 5, 20)
+	s.Duration = 180 * second
+	s.Faults = []Fault{fault(server.Hang, 0, 60*second, 160*second, "e01")}
+	r := played(t, s, Policy{})
+	f, all := r.Faults[0], endpoint(r, "e01").Failures[route.TimedOut.String()]
+	if f.Avoided < 0 || f.Failed > all || f.Failed < all*7/10 { // the rest are probes
+		t.Errorf("%d of %d attempts that failed are told of: %+v", f.Failed, all, f)
+	}
+}
+
 func TestAnOpeningIsToldAtOnce(t *testing.T) {
 	s := small(6, 20, 30)
 	s.Duration = 120 * second

@@ -68,7 +68,7 @@ func newPoisson(seed uint64, clients int, rate float64) *poisson {
 func (p *poisson) Next(a *traffic.Arrival) (bool, error) {
 	p.at += -math.Log(1-p.chance.part()) * p.mean
 	*a = traffic.Arrival{
-		At: int64(p.at), Client: int32(p.chance.within(int64(p.clients))), Workload: "chat", Stream: true,
+		At: int64(p.at), Client: int32(p.chance.within(int64(p.clients))), Request: traffic.Request{Workload: "chat", Stream: true},
 		Input: 200 + p.chance.within(1600), Output: 20 + p.chance.within(360), MaxOutput: 4096, Chance: uint32(p.chance.next()),
 	}
 	if p.like != nil {

@@ -66,11 +66,19 @@ type Policy struct {
 // Rival chooses among what the gates let through. Client and place count from 0; places are
 // those of View.
 type Rival interface {
-	// Choose gives an index of eligible, which is not empty and ascends.
-	Choose(now int64, client int32, seed uint32, a *traffic.Arrival, eligible []int32) int
+	// Choose gives an index of those eligible. The query is good until it returns.
+	Choose(now int64, q *Query) int
 	Sent(now int64, client, place int32, a *traffic.Arrival)
 	First(now int64, client, place int32, waited int64)
 	Ended(now int64, client, place int32, kind route.OutcomeKind)
+}
+
+// Query is an attempt that wants a place.
+type Query struct {
+	Client   int32
+	Seed     uint32 // of its draws
+	Arrival  *traffic.Arrival
+	Eligible []int32 // places; at least one, and they ascend
 }
 
 // View is what a rival may see; an honest one says in its comment what of it it uses.

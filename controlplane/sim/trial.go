@@ -56,15 +56,16 @@ func (t *trial) sent(now int64, place int32) {
 	}
 }
 
-// met tells whether an attempt that ends now met the fault.
-func (t *trial) met(now int64, place int32) bool {
-	return t.has[place] && now >= t.From && now < t.To && t.Avoided < 0
+// met tells whether an attempt that ends now met the fault before it was avoided, however long it
+// took to fail.
+func (t *trial) met(now, sent int64, place int32) bool {
+	return t.has[place] && now >= t.From && sent < t.To && (t.Avoided < 0 || sent < t.From+t.Avoided)
 }
 
 // tried takes how an attempt ended at the endpoints of faults.
 func (w *world) tried(c *call, k route.OutcomeKind) {
 	for _, t := range w.trials {
-		if !t.met(w.now, c.place) || k == route.Served || k == route.Cancelled {
+		if !t.met(w.now, c.at, c.place) || k == route.Served || k == route.Cancelled {
 			continue
 		}
 		t.Failed++

@@ -3,6 +3,7 @@ package sim
 import (
 	"errors"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/pointsman/pointsman/clientlib/route"
@@ -75,25 +76,25 @@ func TestStoppedWhenItIsTold(t *testing.T) {
 }
 
 func TestWhatCannotBePlayedIsNamed(t *testing.T) {
-	for name, spoil := range map[string]func(*Scenario){
-		"no clients":       func(s *Scenario) { s.Fleet.Clients = 0 },
-		"back pushes":      func(s *Scenario) { s.Fleet.Push = -1 },
-		"more than all":    func(s *Scenario) { s.Fleet.Lost = 1.1 },
-		"fewer retries":    func(s *Scenario) { s.Callers.SDKRetries = -1 },
-		"no server":        func(s *Scenario) { delete(s.Servers, "e01") },
-		"unknown endpoint": func(s *Scenario) { s.Faults = []Fault{fault(server.Hang, 0, 0, 1, "e99")} },
-		"endless fault":    func(s *Scenario) { s.Faults = []Fault{fault(server.Hang, 0, 5, 5, "e00")} },
-		"placed plane":     func(s *Scenario) { s.Faults = []Fault{fault(server.Away, 0, 0, 1, "e00")} },
-		"no time":          func(s *Scenario) { s.Duration = 0 },
-		"other workload":   func(s *Scenario) { shaped(s, func(_ *chance, a *traffic.Arrival) { a.Workload = "none" }) },
-		"other client":     func(s *Scenario) { shaped(s, func(_ *chance, a *traffic.Arrival) { a.Client = 99 }) },
-		"back in time":     func(s *Scenario) { shaped(s, func(_ *chance, a *traffic.Arrival) { a.At = second - a.At }) },
-		"no catalog":       func(s *Scenario) { s.Catalog.Workloads[0].Attempts.Max = 0 },
+	for want, spoil := range map[string]func(*Scenario){
+		"fleet.clients: 0":            func(s *Scenario) { s.Fleet.Clients = 0 },
+		"fleet: report, push":         func(s *Scenario) { s.Fleet.Push = -1 },
+		"lost 0 to 1":                 func(s *Scenario) { s.Fleet.Lost = 1.1 },
+		"callers: sdk_retries":        func(s *Scenario) { s.Callers.SDKRetries = -1 },
+		`server "e01": there is none`: func(s *Scenario) { delete(s.Servers, "e01") },
+		`endpoint "e99" is not in`:    func(s *Scenario) { s.Faults = []Fault{fault(server.Hang, 0, 0, 1, "e99")} },
+		"never is":                    func(s *Scenario) { s.Faults = []Fault{fault(server.Hang, 0, 5, 5, "e00")} },
+		"is the control plane's":      func(s *Scenario) { s.Faults = []Fault{fault(server.Away, 0, 0, 1, "e00")} },
+		"duration: 0":                 func(s *Scenario) { s.Duration = 0 },
+		`workload "none" is not in`:   func(s *Scenario) { shaped(s, func(_ *chance, a *traffic.Arrival) { a.Workload = "none" }) },
+		"client 99's, want 0 to 1":    func(s *Scenario) { shaped(s, func(_ *chance, a *traffic.Arrival) { a.Client = 99 }) },
+		"sort the trace by time":      func(s *Scenario) { shaped(s, func(_ *chance, a *traffic.Arrival) { a.At = second - a.At }) },
+		"attempts":                    func(s *Scenario) { s.Catalog.Workloads[0].Attempts.Max = 0 },
 	} {
 		s := small(2, 2, 5)
 		spoil(s)
-		if _, err := Play(s, Policy{}, 1, nil); err == nil {
-			t.Errorf("%s: no error", name)
+		if _, err := Play(s, Policy{}, 1, nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
 		}
 	}
 }

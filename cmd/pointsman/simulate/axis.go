@@ -28,11 +28,11 @@ func (a *axis) px(v float64) float64 {
 	return a.from + (v-low)/(high-low)*(a.to-a.from)
 }
 
-// span are the lowest and highest of values that are numbers; above nothing if they must be.
-func span(values []float64, positive bool) (low, high float64, ok bool) {
+// span are the lowest and highest of values that are numbers above a limit.
+func span(values []float64, above float64) (low, high float64, ok bool) {
 	low, high = math.Inf(1), math.Inf(-1)
 	for _, v := range values {
-		if math.IsNaN(v) || math.IsInf(v, 0) || positive && v <= 0 {
+		if math.IsNaN(v) || math.IsInf(v, 0) || v <= above {
 			continue
 		}
 		low, high = min(low, v), max(high, v)
@@ -42,7 +42,7 @@ func span(values []float64, positive bool) (low, high float64, ok bool) {
 
 // logAxis has ticks at 1, 2 and 5; only at 1 where that is many, at more where it is few.
 func logAxis(values []float64, unit measure.Unit, from, to float64) axis {
-	low, high, ok := span(values, true)
+	low, high, ok := span(values, 0)
 	if !ok {
 		low, high = 1, 10
 	}
@@ -69,7 +69,7 @@ func logAxis(values []float64, unit measure.Unit, from, to float64) axis {
 
 // evenAxis begins at nothing, or at the lowest value if that is far from it.
 func evenAxis(values []float64, unit measure.Unit, from, to float64) axis {
-	low, high, ok := span(values, false)
+	low, high, ok := span(values, math.Inf(-1))
 	if !ok {
 		low, high = 0, 1
 	}

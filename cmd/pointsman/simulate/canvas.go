@@ -10,13 +10,10 @@ import (
 
 // canvas is an SVG that is being drawn. Its colours are classes, so that the page that it is
 // in, or the style within a file of its own, gives them for light and dark.
-type canvas struct {
-	strings.Builder
-	width, height float64
-}
+type canvas struct{ strings.Builder }
 
 func newCanvas(title string, width, height float64) *canvas {
-	c := &canvas{width: width, height: height}
+	c := &canvas{}
 	fmt.Fprintf(c, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %s %s" role="img" aria-label="%s">`, px(width), px(height), html.EscapeString(title))
 	return c
 }

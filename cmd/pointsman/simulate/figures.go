@@ -69,9 +69,17 @@ func (o *Outcome) ranking(metric, words string) Figure {
 		}
 		p.lines = append(p.lines, l)
 	}
-	slices.SortStableFunc(p.lines, func(a, b row) int { return cmp.Compare(a.dots[0], b.dots[0]) })
+	slices.SortStableFunc(p.lines, func(a, b row) int { return cmp.Compare(place(a.dots[0]), place(b.dots[0])) })
 	return Figure{Name: metric, Title: "Who waits how long", SVG: p.svg(),
 		Note: "The " + words + ", since the scheduled arrival: the mean of the seeds, with its 95 % interval. In italics: who knows what nobody can."}
+}
+
+// place has who served nobody come last.
+func place(v float64) float64 {
+	if math.IsNaN(v) {
+		return math.Inf(1)
+	}
+	return v
 }
 
 // quantiles are the latency curves.

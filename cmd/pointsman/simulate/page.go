@@ -79,7 +79,7 @@ func (r *Report) Page() ([]byte, error) {
 			}
 			d.Verdicts = append(d.Verdicts, v)
 		}
-		d.Points = append(d.Points, r.point(o, d.Many))
+		d.Points = append(d.Points, r.point(o))
 	}
 	d.Summary, d.Foot = r.summary(), r.foot()
 	var out bytes.Buffer
@@ -90,7 +90,7 @@ func (r *Report) Page() ([]byte, error) {
 }
 
 // point is what the page has of an outcome; of one among many only what is of its own.
-func (r *Report) point(o *Outcome, many bool) pagePoint {
+func (r *Report) point(o *Outcome) pagePoint {
 	p := pagePoint{Label: r.label(o), Head: []string{"policy"}, Figures: o.Figures()}
 	shown := o.shown()
 	for _, c := range shown {
@@ -109,7 +109,7 @@ func (r *Report) point(o *Outcome, many bool) pagePoint {
 	for _, name := range slices.Sorted(maps.Keys(o.Variables)) {
 		p.Variables = append(p.Variables, setting{name, o.Variables[name]})
 	}
-	if !many {
+	if len(r.Points) == 1 {
 		p.Breakers, p.Shares = o.Breakers(), o.Shares()
 		p.Heat = len(o.Results) > 0 && len(o.Results[0].By.Endpoints) > fewest
 	}
@@ -128,8 +128,9 @@ func (o *Outcome) cells(shown []column, policy string) []pageCell {
 	cells := []pageCell{{Text: plain(policy)}}
 	for _, c := range shown {
 		cell := pageCell{Text: c.cell(o, policy)}
-		if v := c.value(o, policy); !math.IsNaN(v) {
-			cell.Sort = strconv.FormatFloat(v, 'g', 8, 64)
+		v := c.value(o, policy)
+		cell.Sort = sortable(v)
+		if !math.IsNaN(v) {
 			switch {
 			case c.metric == "violations" && v > 0:
 				cell.Class = "bad"
@@ -140,6 +141,18 @@ func (o *Outcome) cells(shown []column, policy string) []pageCell {
 		cells = append(cells, cell)
 	}
 	return cells
+}
+
+// sortable is a value as the page's script subtracts it: what never came and what is not known come
+// last.
+func sortable(v float64) string {
+	switch {
+	case math.IsNaN(v):
+		return "1.5e308"
+	case math.IsInf(v, 1):
+		return "1e308"
+	}
+	return strconv.FormatFloat(v, 'g', 8, 64)
 }
 
 func (c column) value(o *Outcome, policy string) float64 {

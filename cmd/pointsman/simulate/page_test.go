@@ -89,8 +89,8 @@ func TestWhereNobodyIsServedThereIsStillAPage(t *testing.T) {
 	p := plan(made{}, 3, 2)
 	p.Play = func(s *sim.Scenario, policy sim.Policy, seed uint64, _ func(int64) bool) (*measure.Result, error) {
 		r := measure.New(measure.Plan{Policy: policy.Name, Seed: seed, Duration: s.Duration, Endpoints: []string{"a"}})
-		r.Call(&measure.Call{At: second, Tenant: "x", Shed: "full"})
-		r.Call(&measure.Call{At: second, Tenant: "y", Shed: "full"})
+		r.Call(&measure.Call{At: second, Asker: measure.Asker{Tenant: "x"}, Ending: measure.Ending{Shed: "full"}})
+		r.Call(&measure.Call{At: second, Asker: measure.Asker{Tenant: "y"}, Ending: measure.Ending{Shed: "full"}})
 		return r.Result(), nil
 	}
 	page, err := report(t, p).Page()
@@ -154,5 +154,25 @@ func TestTicksAscendWithinTheirAxis(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+func TestAPageSortsWhatIsNotKnownLast(t *testing.T) {
+	for v, want := range map[float64]string{0.25: "0.25", math.Inf(1): "1e308"} {
+		if got := sortable(v); got != want {
+			t.Errorf("%g: %s", v, got)
+		}
+	}
+	if got := sortable(math.NaN()); got != "1.5e308" {
+		t.Error(got)
+	}
+	o := Outcome{Policies: []string{"dead", "quick"}}
+	for _, p := range o.Policies {
+		r := measure.New(measure.Plan{Policy: p, Seed: 1, Duration: second})
+		r.Call(&measure.Call{First: 1000, End: 2000, Ending: measure.Ending{Served: p == "quick", Late: p != "quick"}})
+		o.Results = append(o.Results, r.Result())
+	}
+	if svg := o.ranking("ttft_p99", "p99").SVG; strings.Index(svg, ">dead<") < strings.Index(svg, ">quick<") || strings.Contains(svg, "NaN") {
+		t.Errorf("who serves nobody is ranked before who serves: %s", svg)
 	}
 }

@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -104,7 +105,7 @@ func (o *Outcome) best(metric string) (policy string, ok bool) {
 		if !oracle(p) {
 			continue
 		}
-		if v, _ := o.mean(p, metric); !ok || v < least {
+		if v, _ := o.mean(p, metric); !math.IsNaN(v) && (!ok || v < least) {
 			policy, least, ok = p, v, true
 		}
 	}

@@ -62,14 +62,15 @@ func (m made) call(r *measure.Recorder, rnd *rand.Rand, at int64, slow float64) 
 	}
 	place := min(int(math.Abs(rnd.NormFloat64())*float64(m.endpoints)/2.5), m.endpoints-1)
 	served := rnd.Float64() > 0.002*slow
-	c := &measure.Call{At: at, Sent: at + 100, First: at + wait, End: at + wait + 3*second, Workload: "chat", Tenant: tenant,
-		Served: served, Attempts: 1, Input: 1000, Cached: 300, Output: 200}
+	who := measure.Asker{Workload: "chat", Tenant: tenant}
+	c := &measure.Call{At: at, Sent: at + 100, First: at + wait, End: at + wait + 3*second, Attempts: 1, Asker: who,
+		Ending: measure.Ending{Served: served}, Tokens: measure.Tokens{Input: 1000, Cached: 300, Output: 200}}
 	if !served {
 		c.Failure = "timed_out"
 	}
 	r.Call(c)
-	r.Attempt(&measure.Attempt{At: at, First: c.First, End: c.End, Place: place, Served: served, Outcome: "timed_out",
-		Cost: money.Nano(1e6 * (1 + rnd.Float64()/slow)), Workload: "chat", Tenant: tenant, Input: 1000, Output: 200})
+	r.Attempt(&measure.Attempt{At: at, First: c.First, End: c.End, Place: place, Served: served, Outcome: "timed_out", Asker: who,
+		Cost: money.Nano(1e6 * (1 + rnd.Float64()/slow)), Tokens: measure.Tokens{Input: 1000, Output: 200}})
 }
 
 // slowness is told by the name.

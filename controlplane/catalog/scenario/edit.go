@@ -96,7 +96,7 @@ func (p *policy) affinity() {
 	if in == nil {
 		return
 	}
-	on, rule := "prefix", "median"
+	on, rule := "prefix", "score"
 	in.Choice("on", slices.Sorted(maps.Keys(affinities)), &on)
 	in.Choice("rule", slices.Sorted(maps.Keys(rules)), &rule)
 	slack := slacks[rule]

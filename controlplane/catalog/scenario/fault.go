@@ -15,6 +15,9 @@ var kinds = map[string]server.FaultKind{
 	"stale": server.Stale, "away": server.Away,
 }
 
+// undivided are the kinds that befall no single request or push.
+var undivided = []server.FaultKind{server.Slow, server.Black, server.Cold, server.Away}
+
 // faults are a timeline: what goes wrong at some endpoints together, or at the control plane.
 func (r *reader) faults() {
 	list := r.root.All("fault", 1)
@@ -48,7 +51,10 @@ func (r *reader) fault(b *catalog.Block, f *sim.Fault) {
 		f.Endpoints = endpoints
 	}
 	r.span(b, f)
-	b.Number("part", 0, 1, &f.Part)
+	if b.Has("part") && slices.Contains(undivided, f.Kind) {
+		b.Wrong("part", "it befalls all there is", "has no effect on %s", kind)
+	}
+	b.Number("part", 1e-6, 1, &f.Part) // of a fault, 0 is all
 	if b.Has("factor") && known && f.Kind != server.Slow {
 		b.Wrong("factor", "it is of the speed, for slow", "has no effect on %s", kind)
 	}

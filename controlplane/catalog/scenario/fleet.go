@@ -42,7 +42,7 @@ func (r *reader) callers() {
 		var retries int64
 		b.Whole("sdk_retries", 0, 20, &retries)
 		c.SDKRetries = int(retries)
-		b.Duration("sdk_pause", 0, time.Minute, &c.SDKPause)
+		b.Duration("sdk_pause", time.Millisecond, time.Minute, &c.SDKPause)
 		b.Flag("validate", &c.Validate)
 		b.Number("estimate", 0, 2, &c.Estimate)
 		b.Close()

@@ -11,25 +11,10 @@ import (
 
 // Whatever a file holds, it is a scenario that can be begun, or what is wrong with it has a place.
 func FuzzAScenarioLoadsOrItsFaultsHavePlaces(f *testing.F) {
-	stories, err := filepath.Glob("testdata/*.story")
-	if err != nil {
-		f.Fatal(err)
-	}
+	addStories(f)
 	catalogs, err := filepath.Abs("testdata")
 	if err != nil {
 		f.Fatal(err)
-	}
-	for _, path := range stories {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			f.Fatal(err)
-		}
-		base, _, _ := strings.Cut(strings.TrimPrefix(string(text), "base\n"), "----\n")
-		for block := range strings.SplitSeq(string(text), "\n\n") {
-			question, _, _ := strings.Cut(block, "----\n")
-			_, added, _ := strings.Cut(question, "\n")
-			f.Add(added + base)
-		}
 	}
 	nowhere := func(string) (io.ReadCloser, error) { return nil, os.ErrNotExist }
 	f.Fuzz(func(t *testing.T, text string) {
@@ -55,4 +40,24 @@ func FuzzAScenarioLoadsOrItsFaultsHavePlaces(f *testing.F) {
 			}
 		}
 	})
+}
+
+// addStories begins with what the stories ask.
+func addStories(f *testing.F) {
+	stories, err := filepath.Glob("testdata/*.story")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, path := range stories {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		base, _, _ := strings.Cut(strings.TrimPrefix(string(text), "base\n"), "----\n")
+		for block := range strings.SplitSeq(string(text), "\n\n") {
+			question, _, _ := strings.Cut(block, "----\n")
+			_, added, _ := strings.Cut(question, "\n")
+			f.Add(added + base)
+		}
+	}
 }

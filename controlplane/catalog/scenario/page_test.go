@@ -2,12 +2,15 @@ package scenario
 
 import (
 	"bytes"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"testing"
 
 	"github.com/pointsman/pointsman/controlplane/catalog"
+	"github.com/pointsman/pointsman/controlplane/sim/rival"
 )
 
 var blockOfPage = regexp.MustCompile("(?ms)^```hcl scenario\n(.*?)^```$")
@@ -36,6 +39,18 @@ func TestThePagesScenarioIsFormattedAndLoads(t *testing.T) {
 		}
 		if _, err := Load(path, Options{}); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+func TestThePageNamesAllThatAScenarioMayChooseFrom(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/simulator.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range slices.Concat(ofOwn, ofHosted, slices.Collect(maps.Keys(kinds)), rival.Names()) {
+		if !bytes.Contains(page, []byte("`"+name+"`")) {
+			t.Errorf("the page does not name %s", name)
 		}
 	}
 }

@@ -46,7 +46,7 @@ func (r *reader) chosen(b *catalog.Block) (list []string, said bool) {
 	keep := func(fits func(*route.Endpoint) bool) {
 		list = slices.DeleteFunc(list, func(e string) bool { return !fits(r.endpoint(e)) })
 	}
-	if patterns := b.Listed("endpoints"); len(patterns) > 0 {
+	if patterns := b.Listed("endpoints"); b.Has("endpoints") { // an empty list is nobody
 		wanted := r.listed(b, patterns)
 		keep(func(e *route.Endpoint) bool { return wanted[e.Name] })
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/pointsman/pointsman/clientlib/route"
 	"github.com/pointsman/pointsman/controlplane/catalog"
 	"github.com/pointsman/pointsman/controlplane/sim"
+	"github.com/pointsman/pointsman/controlplane/sim/measure"
 	"github.com/pointsman/pointsman/controlplane/sim/server"
 	pb "github.com/pointsman/pointsman/proto/pointsman/v1"
 )
@@ -69,10 +70,7 @@ func (r *reader) place(path string) string {
 	return filepath.Join(r.folder, path)
 }
 
-const (
-	defaultSeeds = 10
-	defaultBins  = 60
-)
+const defaultSeeds = 10
 
 // defaultWall is a Monday: what a scenario does not date, dates all the same each time.
 var defaultWall = time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC)
@@ -85,12 +83,13 @@ func (r *reader) read() {
 	r.set.Text = strings.TrimSpace(r.set.Text)
 	b.Need("title", "duration")
 	r.times()
-	seeds, bins := int64(defaultSeeds), int64(defaultBins)
+	seeds, bins := int64(defaultSeeds), int64(measure.DefaultBins)
 	b.Whole("seeds", 1, maxSeeds, &seeds)
 	b.Whole("bins", 1, maxBins, &bins)
 	r.set.Seeds, s.Bins = int(seeds), int(bins)
 	r.prune()
 	r.fleet()
+	r.bounds()
 	r.callers()
 	r.servers()
 	r.traffic()
@@ -99,6 +98,17 @@ func (r *reader) read() {
 	r.assertions()
 	b.Close()
 	s.Catalog, s.Servers = r.catalog, r.models
+}
+
+// bounds are of what a run remembers: each of two numbers may be high, and not both.
+func (r *reader) bounds() {
+	s, endpoints := r.set.Scenario, len(r.catalog.Endpoints)
+	if n := s.Fleet.Clients * endpoints; n > maxPairs {
+		r.root.Fail("take fewer of either", "%d clients and %d endpoints are %d pairs; %d at most", s.Fleet.Clients, endpoints, n, maxPairs)
+	}
+	if n := s.Bins * endpoints; n > maxShown {
+		r.root.Wrong("bins", fmt.Sprintf("%d at most", maxShown/endpoints), "is %d, for each of %d endpoints", s.Bins, endpoints)
+	}
 }
 
 func (r *reader) times() {

@@ -5,18 +5,22 @@
 package scenario
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"time"
 
 	"github.com/pointsman/pointsman/controlplane/sim"
+	"github.com/pointsman/pointsman/controlplane/sim/traffic"
 )
 
 // The bounds of a scenario.
 const (
 	maxBytes     = 1 << 20
-	maxClients   = 10_000
+	maxClients   = traffic.ClientsMax
 	maxEndpoints = 2_000
+	maxPairs     = 1_000_000 // of a client and an endpoint: each run remembers some 2 KB of each
+	maxShown     = 1_000_000 // of a bin and an endpoint
 	maxSeeds     = 1_000
 	maxTraffic   = 100
 	maxFaults    = 1_000
@@ -24,13 +28,13 @@ const (
 	maxBins      = 10_000
 	maxRate      = 1_000_000 // requests a second
 	maxDuration  = 7 * 24 * time.Hour
-	maxTokens    = 10_000_000
+	maxTokens    = traffic.LengthMax
 )
 
 // Options are what a scenario depends on besides its file.
 type Options struct {
 	Vars []string                                 // name=value; later ones win
-	Open func(path string) (io.ReadCloser, error) // traces; nil: os.Open
+	Open func(path string) (io.ReadCloser, error) // traces; nil: regular files
 }
 
 // Set is a scenario with all that is to be run of it.
@@ -48,7 +52,7 @@ type Set struct {
 // of the files' content is an *Error.
 func Load(path string, o Options) (*Set, error) {
 	if o.Open == nil {
-		o.Open = func(path string) (io.ReadCloser, error) { return os.Open(path) }
+		o.Open = openFile
 	}
 	r, err := open(path, o)
 	if err != nil {
@@ -59,4 +63,13 @@ func Load(path string, o Options) (*Set, error) {
 		return nil, &Error{r.doc.Findings()}
 	}
 	return r.set, nil
+}
+
+// openFile opens what can be opened again: every run reads the traces anew, and would wait for a
+// pipe for ever.
+func openFile(path string) (io.ReadCloser, error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no regular file: each run reads it anew", path)
+	}
+	return os.Open(path)
 }

@@ -111,43 +111,52 @@ func fixed(b *catalog.Block) []change {
 
 func own(b *catalog.Block) []change {
 	return []change{
-		number(b, "speed", 0.001, 1000, func(m *server.Model) *float64 { return &m.Own.Speed }),
-		number(b, "prefill_tps", 1, 1e9, func(m *server.Model) *float64 { return &m.Own.PrefillTPS }),
+		number(b, "speed", between{0.001, 1000}, func(m *server.Model) *float64 { return &m.Own.Speed }),
+		number(b, "prefill_tps", between{1, 1e9}, func(m *server.Model) *float64 { return &m.Own.PrefillTPS }),
 		integer(b, "slots", 100_000, func(m *server.Model) *int { return &m.Own.Slots }),
 		micros(b, "step", func(m *server.Model) *float64 { return &m.Own.Step }),
 		micros(b, "step_each", func(m *server.Model) *float64 { return &m.Own.StepEach }),
-		number(b, "prefill_pace", 0.001, 1, func(m *server.Model) *float64 { return &m.Own.PrefillPace }),
+		number(b, "prefill_pace", between{0.001, 1}, func(m *server.Model) *float64 { return &m.Own.PrefillPace }),
 		count(b, "kv_tokens", func(m *server.Model) *int64 { return &m.Own.KVTokens }),
 		count(b, "cache_tokens", func(m *server.Model) *int64 { return &m.Own.CacheTokens }),
 	}
 }
 
 func hosted(b *catalog.Block) []change {
-	refill := "continuous"
-	b.Choice("refill", []string{"continuous", "fixed"}, &refill)
 	return []change{
-		number(b, "scale", 0.001, 1000, func(m *server.Model) *float64 { return &m.Hosted.Scale }),
+		number(b, "scale", between{0.001, 1000}, func(m *server.Model) *float64 { return &m.Hosted.Scale }),
 		count(b, "requests_per_minute", func(m *server.Model) *int64 { return &m.Hosted.RequestsPerMinute }),
 		count(b, "tokens_per_minute", func(m *server.Model) *int64 { return &m.Hosted.TokensPerMinute }),
 		integer(b, "concurrency", 1_000_000, func(m *server.Model) *int { return &m.Hosted.Concurrency }),
-		number(b, "burst", 0.0001, 60, func(m *server.Model) *float64 { return &m.Hosted.Burst }),
-		func(m *server.Model) { m.Hosted.Fixed = m.Hosted.Fixed || refill == "fixed" },
+		number(b, "burst", between{0.0001, 60}, func(m *server.Model) *float64 { return &m.Hosted.Burst }),
+		refill(b),
 	}
+}
+
+func refill(b *catalog.Block) change {
+	var word string
+	if !b.Choice("refill", []string{"continuous", "fixed"}, &word) {
+		return nothing
+	}
+	return func(m *server.Model) { m.Hosted.Fixed = word == "fixed" }
 }
 
 func quality(b *catalog.Block) []change {
 	return []change{
-		number(b, "valid", 0.001, 1, func(m *server.Model) *float64 { return &m.Quality.Valid }),
+		number(b, "valid", between{0.001, 1}, func(m *server.Model) *float64 { return &m.Quality.Valid }),
 		count(b, "valid_upto_tokens", func(m *server.Model) *int64 { return &m.Quality.UptoTokens }),
-		number(b, "valid_beyond", 0, 1, func(m *server.Model) *float64 { return &m.Quality.Beyond }),
+		number(b, "valid_beyond", between{0, 1}, func(m *server.Model) *float64 { return &m.Quality.Beyond }),
 	}
 }
 
 func nothing(*server.Model) {}
 
-func number(b *catalog.Block, name string, lo, hi float64, at func(*server.Model) *float64) change {
+// between is the least and the most of a number.
+type between [2]float64
+
+func number(b *catalog.Block, name string, within between, at func(*server.Model) *float64) change {
 	var v float64
-	if !b.Number(name, lo, hi, &v) {
+	if !b.Number(name, within[0], within[1], &v) {
 		return nothing
 	}
 	return func(m *server.Model) { *at(m) = v }

@@ -75,7 +75,6 @@ func (r *reader) labels(b *catalog.Block) traffic.Labels {
 	}
 	b.Choice("tenant", r.tenantNames(), &l.Tenant)
 	b.Texts("needs", &l.Needs)
-	b.Text("region", &l.Region)
 	b.Flag("stream", &l.Stream)
 	b.Whole("max_output", 1, maxTokens, &l.MaxOutput)
 	b.Duration("deadline", time.Millisecond, maxDuration, &l.Deadline)
@@ -173,7 +172,7 @@ func keys(b *catalog.Block) traffic.Keys {
 	var k traffic.Keys
 	var n int64
 	b.Need("count", "tokens")
-	b.Whole("count", 1, 1_000_000, &n)
+	b.Whole("count", 1, traffic.KeysMax, &n)
 	b.Whole("tokens", 1, maxTokens, &k.Tokens)
 	b.Number("zipf", 0, 5, &k.Zipf)
 	b.Close()
@@ -186,7 +185,7 @@ func sessions(b *catalog.Block) traffic.Sessions {
 	var live int64
 	b.Need("turns")
 	b.Number("turns", 1, 10_000, &s.Turns)
-	b.Whole("live", 1, 10_000, &live)
+	b.Whole("live", 1, traffic.LiveMax, &live)
 	b.Whole("max_tokens", 1, maxTokens, &s.Max)
 	b.Close()
 	s.Live = int(live)

@@ -454,8 +454,8 @@ changed workload w tier.b.endpoints: gone -> new
 changed workload w tiers: a, b -> b, a
 changed workload w balance.money_per_ms: pure latency -> $0.000002
 changed workload w affinity.on: prefix -> 
-changed workload w affinity.rule: median -> 
-changed workload w affinity.slack: 2.5 -> 
+changed workload w affinity.rule: score -> 
+changed workload w affinity.slack: 1.25 -> 
 
 # The order of blocks means nothing.
 diff

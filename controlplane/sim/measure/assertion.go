@@ -117,6 +117,9 @@ func (a Assertion) checkOne(results []*Result, policy string) (ok bool, found st
 	if a.right.over != nil {
 		said += ", and " + compared
 	}
+	if math.IsNaN(left) || math.IsNaN(right) {
+		said += ": nothing to judge by"
+	}
 	return holds(left, a.op, right), said
 }
 

@@ -14,7 +14,7 @@ func runs() (all []*Result) {
 		r := New(Plan{Policy: policy, Seed: uint64(i % 2), Duration: 60 * second, Endpoints: []string{"gpu"}})
 		ttft := int64(1+i/2) * int64(second+i%2*second/10)
 		r.Call(served(10*second, "acme corp", ttft))
-		r.Attempt(&Attempt{At: 10 * second, Served: true, Cost: 1_500_000_000, Tenant: "acme corp"})
+		r.Attempt(&Attempt{At: 10 * second, Served: true, Cost: 1_500_000_000, Asker: Asker{Tenant: "acme corp"}})
 		all = append(all, r.Result())
 	}
 	return all
@@ -38,7 +38,7 @@ func TestWhatAssertionsFind(t *testing.T) {
 		"a.errors <= 0.2%":                                      "holds: 0 %",
 		"a.endpoint.gpu.share >= 100%":                          "holds: 100 %",
 		"b.ttft_p99 < 2s":                                       `fails: no policy "b" was played: did you mean a?`,
-		"a.errors / b-2.errors < 1":                             "fails: -",
+		"a.errors / b-2.errors < 1":                             "fails: -: nothing to judge by",
 		"a.avoided < 30s":                                       "holds: 0 s",
 		"a.workload.chat.goodput / b-2.workload.chat.goodput>0": "holds: 1.00",
 	} {

@@ -47,33 +47,23 @@ func (t *Times) MarshalJSON() ([]byte, error) {
 }
 
 type measuresJSON struct {
-	Name       string           `json:"name,omitempty"`
-	Calls      int64            `json:"calls"`
-	Served     int64            `json:"served"`
-	Sheds      map[string]int64 `json:"sheds"`
-	Failures   map[string]int64 `json:"failures"`
-	Late       int64            `json:"late"`
-	Retries    int64            `json:"retries"`
-	Invalid    int64            `json:"invalid"`
-	Wrong      int64            `json:"wrong"`
-	Violations int64            `json:"violations"`
-	Input      int64            `json:"input_tokens"`
-	Cached     int64            `json:"cached_tokens"`
-	Output     int64            `json:"output_tokens"`
-	Cost       json.Number      `json:"cost_usd"`
-	TTFT       *Times           `json:"ttft_us"`
-	Total      *Times           `json:"total_us"`
-	Queue      *Times           `json:"queue_us"`
-	Each       *Times           `json:"token_us"`
+	Name string `json:"name,omitempty"`
+	Counts
+	Tokens
+	Cost  json.Number `json:"cost_usd"`
+	TTFT  *Times      `json:"ttft_us"`
+	Total *Times      `json:"total_us"`
+	Queue *Times      `json:"queue_us"`
+	Each  *Times      `json:"token_us"`
 }
 
 func (m *Measures) encoded(name string) measuresJSON {
-	return measuresJSON{
-		Name: name, Calls: m.Calls, Served: m.Served, Sheds: filled(m.Sheds), Failures: filled(m.Failures), Late: m.Late,
-		Retries: m.Retries, Invalid: m.Invalid, Wrong: m.Wrong, Violations: m.Violations,
-		Input: m.Input, Cached: m.Cached, Output: m.Output, Cost: json.Number(m.Cost.String()),
+	out := measuresJSON{
+		Name: name, Counts: m.Counts, Tokens: m.Tokens, Cost: json.Number(m.Cost.String()),
 		TTFT: &m.TTFT, Total: &m.Total, Queue: &m.Queue, Each: &m.Each,
 	}
+	out.Sheds, out.Failures = filled(m.Sheds), filled(m.Failures)
+	return out
 }
 
 func filled(kinds map[string]int64) map[string]int64 {
@@ -125,24 +115,32 @@ type limitsJSON struct {
 }
 
 type resultJSON struct {
-	Policy        string         `json:"policy"`
-	Seed          uint64         `json:"seed"`
-	Warmup        int64          `json:"warmup_us"`
-	Duration      int64          `json:"duration_us"`
-	Goodput       Number         `json:"goodput_per_s"`
-	GoodputTokens Number         `json:"goodput_tokens_per_s"`
-	HitRate       Number         `json:"hit_rate"`
-	Fairness      Number         `json:"fairness"`
-	WorstSlowdown Number         `json:"worst_slowdown"` // null: somebody was not served at all
-	All           measuresJSON   `json:"all"`
-	Workloads     []measuresJSON `json:"workloads"`
-	Tenants       []measuresJSON `json:"tenants"`
-	Endpoints     []measuresJSON `json:"endpoints"`
-	Bins          []binJSON      `json:"bins"`
-	Turns         []turnJSON     `json:"turns"`
-	Faults        []faultJSON    `json:"faults"`
-	Limits        limitsJSON     `json:"limits"`
-	Events        int64          `json:"events"`
+	Policy   string `json:"policy"`
+	Seed     uint64 `json:"seed"`
+	Warmup   int64  `json:"warmup_us"`
+	Duration int64  `json:"duration_us"`
+	figuresJSON
+	partsJSON
+	Bins   []binJSON   `json:"bins"`
+	Turns  []turnJSON  `json:"turns"`
+	Faults []faultJSON `json:"faults"`
+	Limits limitsJSON  `json:"limits"`
+	Events int64       `json:"events"`
+}
+
+type figuresJSON struct {
+	Goodput       Number `json:"goodput_per_s"`
+	GoodputTokens Number `json:"goodput_tokens_per_s"`
+	HitRate       Number `json:"hit_rate"`
+	Fairness      Number `json:"fairness"`
+	WorstSlowdown Number `json:"worst_slowdown"` // null: somebody was not served at all
+}
+
+type partsJSON struct {
+	All       measuresJSON   `json:"all"`
+	Workloads []measuresJSON `json:"workloads"`
+	Tenants   []measuresJSON `json:"tenants"`
+	Endpoints []measuresJSON `json:"endpoints"`
 }
 
 // MarshalJSON writes it: times in µs, money in USD, the keys always in this order. The same
@@ -150,10 +148,12 @@ type resultJSON struct {
 func (r *Result) MarshalJSON() ([]byte, error) {
 	out := resultJSON{
 		Policy: r.Policy, Seed: r.Seed, Warmup: r.Warmup, Duration: r.Duration,
-		Goodput: Number(r.second(r.All.Served - r.All.Wrong)), GoodputTokens: Number(r.second(r.All.Output)),
-		HitRate: Number(over(r.All.Cached, r.All.Input)), Fairness: Number(r.Fairness()), WorstSlowdown: Number(r.WorstSlowdown()),
-		All: r.All.encoded(""), Workloads: encodeAll(r.By.Workloads), Tenants: encodeAll(r.By.Tenants), Endpoints: encodeAll(r.By.Endpoints),
-		Bins: make([]binJSON, len(r.Bins)), Turns: make([]turnJSON, len(r.Turns)), Faults: make([]faultJSON, len(r.Faults)),
+		figuresJSON: figuresJSON{
+			Number(r.second(r.All.Served - r.All.Wrong)), Number(r.second(r.All.Output)),
+			Number(over(r.All.Cached, r.All.Input)), Number(r.fairness()), Number(r.worstSlowdown()),
+		},
+		partsJSON: partsJSON{r.All.encoded(""), encodeAll(r.By.Workloads), encodeAll(r.By.Tenants), encodeAll(r.By.Endpoints)},
+		Bins:      make([]binJSON, len(r.Bins)), Turns: make([]turnJSON, len(r.Turns)), Faults: make([]faultJSON, len(r.Faults)),
 		Limits: limitsJSON{Number(r.Limits.ZeroTTFT), Number(r.Limits.PooledTTFT), Number(r.Limits.HitRate)}, Events: r.Events,
 	}
 	for i, b := range r.Bins {

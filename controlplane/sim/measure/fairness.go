@@ -20,21 +20,21 @@ func (r *Result) Slowdown(m *Measures) float64 {
 	return m.TTFT.Mean() * float64(m.Served) / alone / over(m.Served, m.Calls)
 }
 
-// Fairness is Jain's index, over tenants, of the inverse of their slowdowns. Tenants that ask
+// fairness is Jain's index, over tenants, of the inverse of their slowdowns. Tenants that ask
 // for much and for little count alike, and so do long and short prompts: what is compared is
 // how fast each is served, next to how fast it could be.
-func (r *Result) Fairness() float64 {
+func (r *Result) fairness() float64 {
 	var speeds []float64
 	for i := range r.By.Tenants {
 		if m := &r.By.Tenants[i].Measures; m.Calls > 0 {
 			speeds = append(speeds, 1/r.Slowdown(m))
 		}
 	}
-	return Jain(speeds)
+	return jain(speeds)
 }
 
-// WorstSlowdown is of the tenant that has the highest.
-func (r *Result) WorstSlowdown() (worst float64) {
+// worstSlowdown is of the tenant that has the highest.
+func (r *Result) worstSlowdown() (worst float64) {
 	for i := range r.By.Tenants {
 		if m := &r.By.Tenants[i].Measures; m.Calls > 0 {
 			worst = max(worst, r.Slowdown(m))

@@ -8,13 +8,16 @@ import (
 // faulty met two faults: one was avoided in 3 s, the other never.
 func faulty() *Result {
 	r := recorder()
-	r.Call(&Call{At: 20 * second, Tenant: "acme", Shed: "full"})
-	r.Call(&Call{At: 20 * second, Tenant: "acme", Failure: "timed_out"})
+	r.Call(&Call{At: 20 * second, Asker: Asker{Tenant: "acme"}, Ending: Ending{Shed: "full"}})
+	r.Call(&Call{At: 20 * second, Asker: Asker{Tenant: "acme"}, Ending: Ending{Failure: "timed_out"}})
 	r.Turn(Turn{At: 30 * second, Endpoint: "a", Kind: "opened", Client: -1})
 	r.Turn(Turn{At: 30 * second, Endpoint: "a", Kind: "opened", Client: 2})
 	r.Turn(Turn{At: 35 * second, Endpoint: "a", Kind: "half_opened", Client: -1})
 	result := r.Result()
-	result.Faults = []Fault{{Avoided: 3 * second, Failed: 4, Returned: 8 * second}, {Avoided: -1, Failed: 5, Returned: second}}
+	result.Faults = []Fault{
+		{Endpoints: []string{"a"}, Avoided: 3 * second, Failed: 4, Returned: 8 * second},
+		{Endpoints: []string{"b"}, Avoided: -1, Failed: 5, Returned: second},
+	}
 	result.Limits = Limits{ZeroTTFT: 81_000, PooledTTFT: 5_000}
 	return result
 }
@@ -22,7 +25,7 @@ func faulty() *Result {
 func TestOfFaultsTheWorstIsTold(t *testing.T) {
 	for name, want := range map[string]float64{
 		"avoided": math.Inf(1), "returned": 8 * second, "fault_failures": 9, "trips": 1, "zero_ttft": 81_000, "pooled_ttft": 5_000,
-		"sheds_full": 0.5, "sheds_limited": 0, "errors_timed_out": 0.5, "cost_per_1000": 0, "validity": 0,
+		"sheds_full": 0.5, "sheds_limited": 0, "errors_timed_out": 0.5,
 	} {
 		m, err := Find(name)
 		if err != nil {
@@ -50,7 +53,7 @@ func TestWhatNeverCameFailsEveryBound(t *testing.T) {
 func TestAThinResultAnswersTheSameOfEndpoints(t *testing.T) {
 	r := recorder()
 	for i := range int64(900) {
-		r.Attempt(&Attempt{At: 20 * second, First: 20*second + i*i, End: 21*second + i*i, Place: 1, Served: true, Output: 10})
+		r.Attempt(&Attempt{At: 20 * second, First: 20*second + i*i, End: 21*second + i*i, Place: 1, Served: true, Tokens: Tokens{Output: 10}})
 	}
 	whole, thin := r.Result(), r.Result()
 	thin.Thin()

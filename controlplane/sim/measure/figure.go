@@ -34,9 +34,6 @@ func ParseFigure(text string) (Figure, error) {
 // Unit is that of its values.
 func (f Figure) Unit() Unit { return f.q.unit() }
 
-// Policies are those that it names.
-func (f Figure) Policies() []string { return Assertion{left: f.q}.Policies() }
-
 // Values are one of each seed; those of a quotient are quotients.
 func (f Figure) Values(results []*Result) ([]float64, error) {
 	over, err := f.q.over.values(results, "")

@@ -28,25 +28,41 @@ type Named struct {
 // Measures are of the calls that came after the warm-up; violations also of those before.
 // Tokens and times are of the calls served. A part by endpoint counts attempts.
 type Measures struct {
-	Calls      int64
-	Served     int64
-	Sheds      map[string]int64 // by kind
-	Failures   map[string]int64 // by outcome
-	Late       int64            // not served by their deadline, or their callers left
-	Retries    int64            // attempts beyond calls
-	Invalid    int64            // answers that a validator refused, delivered or not
-	Wrong      int64            // invalid answers that were delivered
-	Violations int64            // attempts that reached an endpoint that lacks a capability or whose tenant may not
-	Input      int64            // tokens
-	Cached     int64            // of them
-	Output     int64
-	Alone      int64 // µs: what the calls served would have taken to their first tokens with nobody else there; 0: not known
-	Cost       money.Nano
+	Counts
+	Tokens
+	Alone int64 // µs: what the calls served would have taken to their first tokens with nobody else there; 0: not known
+	Cost  money.Nano
 
 	TTFT  Times // since the scheduled arrival, of calls served
 	Total Times
 	Queue Times // from arrival to the last attempt's sending
 	Each  Times // µs a token of the output, after the first
+}
+
+// Counts are how many there were, and how they ended.
+type Counts struct {
+	Calls      int64            `json:"calls"`
+	Served     int64            `json:"served"`
+	Sheds      map[string]int64 `json:"sheds"`      // by kind
+	Failures   map[string]int64 `json:"failures"`   // by outcome
+	Late       int64            `json:"late"`       // not served by their deadline, or their callers left
+	Retries    int64            `json:"retries"`    // attempts beyond calls
+	Invalid    int64            `json:"invalid"`    // answers that a validator refused, delivered or not
+	Wrong      int64            `json:"wrong"`      // invalid answers that were delivered
+	Violations int64            `json:"violations"` // attempts that reached an endpoint that lacks a capability or whose tenant may not
+}
+
+// Tokens are those of prompts and answers.
+type Tokens struct {
+	Input  int64 `json:"input_tokens"`
+	Cached int64 `json:"cached_tokens"` // of the input
+	Output int64 `json:"output_tokens"`
+}
+
+func (t *Tokens) add(o Tokens) {
+	t.Input += o.Input
+	t.Cached += o.Cached
+	t.Output += o.Output
 }
 
 // Bin is a part of the run's time, the warm-up too. Calls are in that of their arrival,
@@ -75,7 +91,7 @@ type Fault struct {
 	From, To  int64
 	Endpoints []string
 	Avoided   int64 // µs from its beginning until all clients refused all of its endpoints; -1: never
-	Failed    int64 // attempts there until then
+	Failed    int64 // attempts that were sent there until then, whenever they failed
 	Returned  int64 // µs from its end until its endpoints had half of their usual share again; -1: never
 }
 

@@ -62,10 +62,10 @@ func Find(name string) (Metric, error) {
 		return metrics[i], nil
 	}
 	if kind, ok := strings.CutPrefix(name, "errors_"); ok && kind != "" {
-		return Metric{Name: name, Unit: Fraction, of: func(_ *Result, m *Measures) float64 { return over(m.Failures[kind], m.Calls) }}, nil
+		return fraction(name, "", func(m *Measures) (int64, int64) { return m.Failures[kind], m.Calls }), nil
 	}
 	if kind, ok := strings.CutPrefix(name, "sheds_"); ok && kind != "" {
-		return Metric{Name: name, Unit: Fraction, of: func(_ *Result, m *Measures) float64 { return over(m.Sheds[kind], m.Calls) }}, nil
+		return fraction(name, "", func(m *Measures) (int64, int64) { return m.Sheds[kind], m.Calls }), nil
 	}
 	return Metric{}, fmt.Errorf("no metric %q%s", name, nearest(name, names()))
 }
@@ -92,7 +92,12 @@ var metrics = slices.Concat(
 func times(name, means string, of func(*Measures) *Times) (all []Metric) {
 	add := func(suffix, word string, f func(*Times) float64) {
 		all = append(all, Metric{Name: name + "_" + suffix, Unit: Time, Means: word + " time " + means,
-			of: func(_ *Result, m *Measures) float64 { return f(of(m)) }})
+			of: func(_ *Result, m *Measures) float64 {
+				if t := of(m); t.Count() > 0 {
+					return f(t)
+				}
+				return math.NaN() // who serves nobody is not the fastest
+			}})
 	}
 	add("mean", "mean", func(t *Times) float64 { return t.Mean() })
 	for _, q := range []struct {
@@ -122,7 +127,12 @@ var counts = []Metric{
 }
 
 func fraction(name, means string, of func(*Measures) (part, whole int64)) Metric {
-	return Metric{Name: name, Unit: Fraction, Means: means, of: func(_ *Result, m *Measures) float64 { return over(of(m)) }}
+	return Metric{Name: name, Unit: Fraction, Means: means, of: func(_ *Result, m *Measures) float64 {
+		if part, whole := of(m); whole > 0 {
+			return over(part, whole)
+		}
+		return math.NaN()
+	}}
 }
 
 var fractions = []Metric{
@@ -140,12 +150,12 @@ var amounts = []Metric{
 	{Name: "goodput_tokens", Unit: Rate, Means: "output tokens of calls served in time, a second", of: func(r *Result, m *Measures) float64 { return r.second(m.Output) }},
 	{Name: "cost", Unit: USD, Means: "of all attempts", of: func(_ *Result, m *Measures) float64 { return float64(m.Cost) / 1e9 }},
 	{Name: "cost_per_1000", Unit: USD, Means: "of 1,000 calls served", of: costPer1000},
-	{Name: "fairness", Unit: Plain, Whole: true, Means: "between tenants: Jain's index of how fast they are served, 1 at best", of: func(r *Result, _ *Measures) float64 { return r.Fairness() }},
-	{Name: "worst_slowdown", Unit: Plain, Whole: true, Means: "of the tenant that waits longest, next to being alone (or, where that is not known, to all)", of: func(r *Result, _ *Measures) float64 { return r.WorstSlowdown() }},
+	{Name: "fairness", Unit: Plain, Whole: true, Means: "between tenants: Jain's index of how fast they are served, 1 at best", of: func(r *Result, _ *Measures) float64 { return r.fairness() }},
+	{Name: "worst_slowdown", Unit: Plain, Whole: true, Means: "of the tenant that waits longest, next to being alone (or, where that is not known, to all)", of: func(r *Result, _ *Measures) float64 { return r.worstSlowdown() }},
 	{Name: "trips", Unit: Count, Whole: true, Means: "openings of the fleet's breakers", of: func(r *Result, _ *Measures) float64 { return float64(r.trips()) }},
 	{Name: "avoided", Unit: Time, Whole: true, Means: "longest time from a fault until all clients went elsewhere; unbounded if they never did", of: func(r *Result, _ *Measures) float64 { return r.longest(func(f Fault) int64 { return f.Avoided }) }},
 	{Name: "returned", Unit: Time, Whole: true, Means: "longest time from a fault's end until its endpoints had half of their share again", of: func(r *Result, _ *Measures) float64 { return r.longest(func(f Fault) int64 { return f.Returned }) }},
-	{Name: "fault_failures", Unit: Count, Whole: true, Means: "failed attempts at faulty endpoints until they were avoided", of: func(r *Result, _ *Measures) float64 { return float64(r.faultFailures()) }},
+	{Name: "fault_failures", Unit: Count, Whole: true, Means: "attempts sent to faulty endpoints until they were avoided, that failed", of: func(r *Result, _ *Measures) float64 { return float64(r.faultFailures()) }},
 	{Name: "zero_ttft", Unit: Time, Whole: true, Means: "limit: mean time to first token with nobody else there", of: func(r *Result, _ *Measures) float64 { return r.Limits.ZeroTTFT }},
 	{Name: "possible_hits", Unit: Fraction, Whole: true, Means: "limit: tokens that one cache which forgets nothing would have, of the prompts", of: func(r *Result, _ *Measures) float64 { return r.Limits.HitRate }},
 	{Name: "hit_part", Unit: Fraction, Whole: true, Means: "the hit rate, of possible_hits", of: hitPart},
@@ -177,7 +187,7 @@ func (r *Result) second(n int64) float64 { return over(n*1_000_000, r.Duration-r
 
 func costPer1000(_ *Result, m *Measures) float64 {
 	if m.Served == 0 {
-		return 0
+		return math.NaN()
 	}
 	return float64(m.Cost) / 1e6 / float64(m.Served)
 }
@@ -218,12 +228,15 @@ func (r *Result) faultFailures() (n int64) {
 	return n
 }
 
-// longest is without bound where it never came.
+// longest is without bound where it never came. Nobody goes elsewhere for a fault of the
+// control plane.
 func (r *Result) longest(of func(Fault) int64) (most float64) {
 	for _, f := range r.Faults {
-		if at := of(f); at < 0 {
+		switch at := of(f); {
+		case len(f.Endpoints) == 0:
+		case at < 0:
 			return math.Inf(1)
-		} else {
+		default:
 			most = max(most, float64(at))
 		}
 	}

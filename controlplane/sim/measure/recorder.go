@@ -23,40 +23,45 @@ const tailBins = 2 // as many times the bins of the duration: what comes later i
 
 // Call is one call that has ended.
 type Call struct {
-	At, Sent, First, End int64  // its scheduled arrival, its last attempt's sending (0: none), first token (0: none), end
-	Workload, Tenant     string // tenant as declared; empty: default
-	Served               bool
-	Late                 bool   // its deadline passed, or its caller left, before it was served
-	Shed                 string // the kind; empty: it was not
-	Failure              string // the outcome's kind; empty: it was served, shed or late
-	Attempts             int
-	Input, Cached        int64
-	Output               int64
-	Alone                int64 // µs to its first token at the fastest endpoint that may serve it, with nobody else there; 0: not known
-	Wrong                bool  // delivered, and invalid
+	At, Sent, First, End int64 // its scheduled arrival, its last attempt's sending (0: none), first token (0: none), end
+	Asker
+	Ending
+	Tokens
+	Attempts int
+	Alone    int64 // µs to its first token at the fastest endpoint that may serve it, with nobody else there; 0: not known
+}
+
+// Asker is who asked for what.
+type Asker struct{ Workload, Tenant string } // tenant as declared; empty: default
+
+// Ending is what became of a call.
+type Ending struct {
+	Served  bool
+	Late    bool   // its deadline passed, or its caller left, before it was served
+	Shed    string // the kind; empty: it was not
+	Failure string // the outcome's kind; empty: it was served, shed or late
+	Wrong   bool   // delivered, and invalid
 }
 
 // Attempt is one attempt that has ended.
 type Attempt struct {
 	At, First, End int64 // sent, first token (0: none), end
 	Place          int   // of Plan's endpoints
-	Served         bool
-	Outcome        string // its kind
-	Input, Cached  int64
-	Output         int64
-	Cost           money.Nano
-	Invalid        bool
-	Violation      bool
-	Workload       string
-	Tenant         string
+	Asker
+	Tokens
+	Served    bool
+	Outcome   string // its kind
+	Cost      money.Nano
+	Invalid   bool
+	Violation bool
 }
 
 // Recorder gathers a run's result.
 type Recorder struct {
 	plan      Plan
-	all       Measures
-	workloads map[string]*Measures
-	tenants   map[string]*Measures
+	parts     map[Asker]*Measures // what is told of all, of workloads and of tenants, counted once
+	last      *Measures           // the last one asked for
+	lastOf    Asker
 	endpoints []Measures
 	bins      []bin
 	width     int64 // µs of a bin
@@ -74,11 +79,10 @@ func New(p Plan) *Recorder {
 		p.Bins = DefaultBins
 	}
 	r := &Recorder{
-		plan: p, workloads: map[string]*Measures{}, tenants: map[string]*Measures{},
+		plan: p, parts: map[Asker]*Measures{},
 		endpoints: make([]Measures, len(p.Endpoints)),
 		width:     max((p.Duration+int64(p.Bins)-1)/int64(p.Bins), 1),
 	}
-	r.all.begin()
 	for i := range r.endpoints {
 		r.endpoints[i].begin()
 	}
@@ -102,9 +106,7 @@ func (r *Recorder) Call(c *Call) {
 	if c.At < r.plan.Warmup {
 		return
 	}
-	r.all.call(c)
-	part(r.workloads, c.Workload).call(c)
-	part(r.tenants, tenant(c.Tenant)).call(c)
+	r.part(&c.Asker).call(c)
 }
 
 func (m *Measures) call(c *Call) {
@@ -127,9 +129,7 @@ func (m *Measures) call(c *Call) {
 
 func (m *Measures) served(c *Call) {
 	m.Served++
-	m.Input += c.Input
-	m.Cached += c.Cached
-	m.Output += c.Output
+	m.add(c.Tokens)
 	m.Alone += c.Alone
 	m.TTFT.Add(c.First - c.At)
 	m.Total.Add(c.End - c.At)
@@ -147,28 +147,28 @@ func (m *Measures) pace(first, end, output int64) {
 // Attempt counts an attempt.
 func (r *Recorder) Attempt(a *Attempt) {
 	r.bin(a.At).Attempts[a.Place]++
-	late := a.At < r.plan.Warmup
-	if late && !a.Violation {
+	early := a.At < r.plan.Warmup
+	if early && !a.Violation {
 		return
 	}
-	for _, m := range [...]*Measures{&r.all, part(r.workloads, a.Workload), part(r.tenants, tenant(a.Tenant)), &r.endpoints[a.Place]} {
-		m.checked(a, !late)
+	for _, m := range [...]*Measures{r.part(&a.Asker), &r.endpoints[a.Place]} {
+		if a.Violation {
+			m.Violations++
+		}
+		if !early {
+			m.charge(a)
+		}
 	}
-	if !late {
+	if !early {
 		r.endpoints[a.Place].attempt(a)
 	}
 }
 
-// checked is what of an attempt counts for its call too.
-func (m *Measures) checked(a *Attempt, measured bool) {
-	if a.Violation {
-		m.Violations++
-	}
-	if measured && a.Invalid {
+// charge is what of an attempt counts for its call too.
+func (m *Measures) charge(a *Attempt) {
+	m.Cost += a.Cost
+	if a.Invalid {
 		m.Invalid++
-	}
-	if measured {
-		m.Cost += a.Cost
 	}
 }
 
@@ -179,9 +179,7 @@ func (m *Measures) attempt(a *Attempt) {
 		return
 	}
 	m.Served++
-	m.Input += a.Input
-	m.Cached += a.Cached
-	m.Output += a.Output
+	m.add(a.Tokens)
 	m.TTFT.Add(a.First - a.At)
 	m.Total.Add(a.End - a.At)
 	m.pace(a.First, a.End, a.Output)
@@ -192,8 +190,15 @@ func (r *Recorder) Turn(t Turn) { r.turns = append(r.turns, t) }
 
 // Result is what was gathered. Nothing may be counted after it.
 func (r *Recorder) Result() *Result {
-	out := &Result{Policy: r.plan.Policy, Seed: r.plan.Seed, Warmup: r.plan.Warmup, Duration: r.plan.Duration, All: r.all, Turns: r.turns}
-	out.By.Workloads, out.By.Tenants = named(r.workloads), named(r.tenants)
+	out := &Result{Policy: r.plan.Policy, Seed: r.plan.Seed, Warmup: r.plan.Warmup, Duration: r.plan.Duration, Turns: r.turns}
+	out.All.begin()
+	workloads, tenants := map[string]*Measures{}, map[string]*Measures{}
+	for of, m := range r.parts { // in any order: all of it is whole numbers
+		out.All.merge(m)
+		part(workloads, of.Workload).merge(m)
+		part(tenants, tenant(of.Tenant)).merge(m)
+	}
+	out.By.Workloads, out.By.Tenants = named(workloads), named(tenants)
 	for i, name := range r.plan.Endpoints {
 		out.By.Endpoints = append(out.By.Endpoints, Named{name, r.endpoints[i]})
 	}
@@ -221,6 +226,43 @@ func named(parts map[string]*Measures) (all []Named) {
 		all = append(all, Named{name, *parts[name]})
 	}
 	return all
+}
+
+// part is what is counted of one asker's.
+func (r *Recorder) part(of *Asker) *Measures {
+	if r.last != nil && *of == r.lastOf {
+		return r.last
+	}
+	m := r.parts[*of]
+	if m == nil {
+		m = &Measures{}
+		m.begin()
+		r.parts[*of] = m
+	}
+	r.last, r.lastOf = m, *of
+	return m
+}
+
+// merge adds all of another.
+func (m *Measures) merge(o *Measures) {
+	m.Counts.merge(&o.Counts)
+	m.add(o.Tokens)
+	m.Alone, m.Cost = m.Alone+o.Alone, m.Cost+o.Cost
+	m.TTFT.Merge(&o.TTFT)
+	m.Total.Merge(&o.Total)
+	m.Queue.Merge(&o.Queue)
+	m.Each.Merge(&o.Each)
+}
+
+func (c *Counts) merge(o *Counts) {
+	c.Calls, c.Served, c.Late, c.Retries = c.Calls+o.Calls, c.Served+o.Served, c.Late+o.Late, c.Retries+o.Retries
+	c.Invalid, c.Wrong, c.Violations = c.Invalid+o.Invalid, c.Wrong+o.Wrong, c.Violations+o.Violations
+	for kind, n := range o.Sheds {
+		c.Sheds[kind] += n
+	}
+	for kind, n := range o.Failures {
+		c.Failures[kind] += n
+	}
 }
 
 func part(parts map[string]*Measures, name string) *Measures {

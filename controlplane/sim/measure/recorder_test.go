@@ -16,16 +16,16 @@ func recorder() *Recorder {
 }
 
 func served(at int64, tenant string, ttft int64) *Call {
-	return &Call{At: at, Sent: at + 1000, First: at + ttft, End: at + ttft + 99_000, Workload: "chat", Tenant: tenant,
-		Served: true, Attempts: 1, Input: 1000, Cached: 250, Output: 100}
+	return &Call{At: at, Sent: at + 1000, First: at + ttft, End: at + ttft + 99_000, Attempts: 1,
+		Asker: Asker{"chat", tenant}, Ending: Ending{Served: true}, Tokens: Tokens{Input: 1000, Cached: 250, Output: 100}}
 }
 
 func TestEveryCallIsServedOrShedOrFailedOrLate(t *testing.T) {
 	r := recorder()
 	r.Call(served(20*second, "acme", second))
-	r.Call(&Call{At: 21 * second, End: 21 * second, Workload: "chat", Shed: "full"})
-	r.Call(&Call{At: 22 * second, End: 30 * second, Workload: "chat", Failure: "timed_out", Attempts: 3})
-	r.Call(&Call{At: 23 * second, End: 30 * second, Workload: "batch", Late: true, Attempts: 1})
+	r.Call(&Call{At: 21 * second, End: 21 * second, Asker: Asker{Workload: "chat"}, Ending: Ending{Shed: "full"}})
+	r.Call(&Call{At: 22 * second, End: 30 * second, Attempts: 3, Asker: Asker{Workload: "chat"}, Ending: Ending{Failure: "timed_out"}})
+	r.Call(&Call{At: 23 * second, End: 30 * second, Attempts: 1, Asker: Asker{Workload: "batch"}, Ending: Ending{Late: true}})
 	m := r.Result().All
 	if m.Calls != 4 || m.Served != 1 || m.Sheds["full"] != 1 || m.Failures["timed_out"] != 1 || m.Late != 1 || m.Retries != 2 {
 		t.Errorf("%+v", m)
@@ -49,7 +49,7 @@ func TestTheWarmUpIsOnlyInTheBins(t *testing.T) {
 
 func TestAViolationInTheWarmUpIsOneToo(t *testing.T) {
 	r := recorder()
-	r.Attempt(&Attempt{At: second, Place: 0, Violation: true, Workload: "chat"})
+	r.Attempt(&Attempt{At: second, Place: 0, Violation: true, Asker: Asker{Workload: "chat"}})
 	if got := r.Result(); got.All.Violations != 1 || got.By.Endpoints[0].Violations != 1 || got.By.Endpoints[0].Calls != 0 {
 		t.Errorf("%+v", got.All)
 	}
@@ -67,8 +67,10 @@ func TestWhatComesAfterTheDurationHasBinsOfItsOwn(t *testing.T) {
 
 func TestCountingAllocatesNothingOnceNamesAreKnown(t *testing.T) {
 	r := recorder()
-	call, attempt := served(20*second, "acme", second), &Attempt{At: 20 * second, First: 21 * second, End: 22 * second, Place: 1, Served: true, Output: 50, Workload: "chat", Tenant: "acme"}
-	failed := &Call{At: 20 * second, Failure: "faulted", Workload: "chat", Tenant: "acme"}
+	call, attempt := served(20*second, "acme", second), &Attempt{
+		At: 20 * second, First: 21 * second, End: 22 * second, Place: 1, Served: true, Asker: Asker{"chat", "acme"}, Tokens: Tokens{Output: 50},
+	}
+	failed := &Call{At: 20 * second, Asker: Asker{"chat", "acme"}, Ending: Ending{Failure: "faulted"}}
 	if n := testing.AllocsPerRun(100, func() { r.Call(call); r.Call(failed); r.Attempt(attempt) }); n != 0 {
 		t.Errorf("%g allocations", n)
 	}
@@ -79,8 +81,8 @@ func TestFiguresOfAResult(t *testing.T) {
 	for i := range int64(100) {
 		r.Call(served((11+i%40)*second, "acme", (i+1)*10_000))
 	}
-	r.Attempt(&Attempt{At: 20 * second, Place: 0, Served: true, Cost: 2_500_000_000, Workload: "chat", Tenant: "acme"})
-	r.Attempt(&Attempt{At: 20 * second, Place: 1, Outcome: "faulted", Workload: "chat", Tenant: "acme"})
+	r.Attempt(&Attempt{At: 20 * second, Place: 0, Served: true, Cost: 2_500_000_000, Asker: Asker{Workload: "chat", Tenant: "acme"}})
+	r.Attempt(&Attempt{At: 20 * second, Place: 1, Outcome: "faulted", Asker: Asker{Workload: "chat", Tenant: "acme"}})
 	result := r.Result()
 	for name, want := range map[string]float64{
 		"ttft_mean": 505_000, "ttft_p50": 500_000, "ttft_p99": 990_000, "ttft_max": second, "queue_p50": 1000, "each_p50": 1000,
@@ -110,6 +112,36 @@ func TestFiguresOfAResult(t *testing.T) {
 	}
 }
 
+func TestWhoServesNobodyIsNeitherFastNorCheap(t *testing.T) {
+	r := recorder()
+	r.Call(&Call{At: 21 * second, End: 21 * second, Asker: Asker{Workload: "chat"}, Ending: Ending{Shed: "full"}})
+	nobody := r.Result()
+	none := recorder().Result()
+	for text, runs := range map[string][]*Result{
+		"ttft_p99 < 2s": {nobody}, "total_mean < 1s": {nobody}, "ttft_max <= 1s": {nobody}, "cost_per_1000 < $1": {nobody}, "validity <= 100%": {nobody},
+		"errors <= 1%": {none}, "errors_timed_out <= 1%": {none}, "predictive.ttft_p99 < predictive.total_p99": {nobody},
+	} {
+		a, err := ParseAssertion(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ok, found := a.Check(runs); ok || !strings.Contains(found, "nothing to judge by") {
+			t.Errorf("%s: %v, %s", text, ok, found)
+		}
+	}
+}
+
+func TestNobodyGoesElsewhereForAFaultOfTheControlPlane(t *testing.T) {
+	result := recorder().Result()
+	result.Faults = []Fault{{Name: "away", Avoided: -1, Returned: -1}, {Name: "slow", Endpoints: []string{"a"}, Avoided: 7, Returned: 9}}
+	for name, want := range map[string]float64{"avoided": 7, "returned": 9} {
+		m, _ := Find(name)
+		if got, _ := m.Of(result, Part{}); got != want {
+			t.Errorf("%s: %g, want %g", name, got, want)
+		}
+	}
+}
+
 func TestATenantThatIsServedHalfAsFastIsSeen(t *testing.T) {
 	r := recorder()
 	for i := range int64(100) {
@@ -119,12 +151,12 @@ func TestATenantThatIsServedHalfAsFastIsSeen(t *testing.T) {
 		r.Call(slow)
 	}
 	got := r.Result()
-	if math.Abs(got.WorstSlowdown()-4) > 1e-9 || math.Abs(got.Fairness()-0.75*0.75/2/(0.25+0.0625)) > 1e-9 {
-		t.Errorf("slowdown %g, fairness %g", got.WorstSlowdown(), got.Fairness())
+	if math.Abs(got.worstSlowdown()-4) > 1e-9 || math.Abs(got.fairness()-0.75*0.75/2/(0.25+0.0625)) > 1e-9 {
+		t.Errorf("slowdown %g, fairness %g", got.worstSlowdown(), got.fairness())
 	}
-	r.Call(&Call{At: 20 * second, Tenant: "never", Shed: "full"})
-	if got := r.Result(); !math.IsInf(got.WorstSlowdown(), 1) || got.Fairness() > 0.61 {
-		t.Errorf("slowdown %g, fairness %g", got.WorstSlowdown(), got.Fairness())
+	r.Call(&Call{At: 20 * second, Asker: Asker{Tenant: "never"}, Ending: Ending{Shed: "full"}})
+	if got := r.Result(); !math.IsInf(got.worstSlowdown(), 1) || got.fairness() > 0.61 {
+		t.Errorf("slowdown %g, fairness %g", got.worstSlowdown(), got.fairness())
 	}
 }
 
@@ -134,7 +166,7 @@ func TestAResultIsTheSameBytesTwice(t *testing.T) {
 		r.Call(served(20*second, "acme", second/3))
 		r.Attempt(&Attempt{At: 20 * second, Place: 1, Served: true, Cost: 1_234_567_890})
 		for _, kind := range []string{"full", "limited", "region", "budget"} {
-			r.Call(&Call{At: 20 * second, Shed: kind})
+			r.Call(&Call{At: 20 * second, Ending: Ending{Shed: kind}})
 		}
 		r.Turn(Turn{At: 30 * second, Endpoint: "a", Kind: "opened", Client: -1})
 		result := r.Result()

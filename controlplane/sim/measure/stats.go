@@ -56,8 +56,8 @@ func ofMeans(a, b []float64) float64 {
 	return math.Inf(1)
 }
 
-// Jain is Jain's index of fairness: 1 where all have the same, 1/n where one of n has all.
-func Jain(values []float64) float64 {
+// jain is Jain's index of fairness: 1 where all have the same, 1/n where one of n has all.
+func jain(values []float64) float64 {
 	var sum, squares float64
 	for _, v := range values {
 		sum += v

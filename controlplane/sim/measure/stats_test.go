@@ -52,7 +52,7 @@ func TestARatioToNothingHasNoInterval(t *testing.T) {
 
 func TestJainsIndexIsOneOverNWhereOneHasAll(t *testing.T) {
 	for want, values := range map[float64][]float64{0.25: {8, 0, 0, 0}, 1: {3, 3, 3}, 0.9: {1, 2}} {
-		if got := Jain(values); !near(got, want) {
+		if got := jain(values); !near(got, want) {
 			t.Errorf("%v: %g, want %g", values, got, want)
 		}
 	}

@@ -73,7 +73,7 @@ func (w *arena) arrivals(rate float64, seed uint64) []traffic.Arrival {
 			return out
 		}
 		client, _ := slices.BinarySearch(share, r.Float64()*sum)
-		a := traffic.Arrival{At: int64(at), Client: int32(client), Workload: "chat", Stream: true, Chance: r.Uint32(),
+		a := traffic.Arrival{At: int64(at), Client: int32(client), Request: traffic.Request{Workload: "chat", Stream: true}, Chance: r.Uint32(),
 			Input: int64(1000*math.Exp(r.NormFloat64())) + 1, Output: int64(200*math.Exp(r.NormFloat64())) + 1}
 		if w.exact {
 			a.Input, a.Output = 1649, 330
@@ -105,7 +105,7 @@ func (g *game) play(arrivals []traffic.Arrival) {
 	for i := range arrivals {
 		a := &arrivals[i]
 		g.advance(a.At, tries)
-		place := int32(g.rival.Choose(a.At, a.Client, uint32(i)*2654435761, a, eligible))
+		place := int32(g.rival.Choose(a.At, &sim.Query{Client: a.Client, Seed: uint32(i) * 2654435761, Arrival: a, Eligible: eligible}))
 		tries[i] = try{job: jobOf(a), client: a.Client, place: place, came: a.At}
 		tries[i].job.ID = int32(i)
 		g.view.Servers[place].Take(a.At, &tries[i].job)

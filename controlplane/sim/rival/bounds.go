@@ -71,7 +71,7 @@ func newBounds(s *sim.Scenario) *bounds {
 			b.hosted = true
 			continue
 		}
-		b.pool.rate += rateOf(m.Own)
+		b.pool.rate += m.Own.Rate()
 		if m.Own.CacheTokens > 0 && b.seen == nil {
 			b.seen = map[uint64]struct{}{}
 		}
@@ -97,7 +97,7 @@ func aloneOf(s *sim.Scenario, w *route.Workload) *alone {
 
 func (o *alone) add(m *server.Model) {
 	if m.Own != nil {
-		o.rate = max(o.rate, rateOf(m.Own))
+		o.rate = max(o.rate, m.Own.Rate())
 		return
 	}
 	o.hosted = append(o.hosted, server.New(m, 0, nil))
@@ -155,16 +155,4 @@ func (b *bounds) limits() measure.Limits {
 		limits.HitRate = 1 - b.missed/b.input
 	}
 	return limits
-}
-
-// rateOf is an engine's prefill, tokens a µs.
-func rateOf(o *server.Own) float64 {
-	tps, speed := o.PrefillTPS, o.Speed
-	if tps == 0 {
-		tps = server.DefaultPrefillTPS
-	}
-	if speed == 0 {
-		speed = 1
-	}
-	return tps * speed / 1e6
 }

@@ -47,7 +47,7 @@ func TestBoundsByHand(t *testing.T) {
 		zero, pooled float64 // ms
 	}{
 		{"one alone", []traffic.Arrival{{At: 1e6, Input: 3000}}, 0, 200, 150},
-		{"a workload has its own endpoints", []traffic.Arrival{{At: 1e6, Input: 3000, Workload: "small"}}, 0, 600, 150},
+		{"a workload has its own endpoints", []traffic.Arrival{{At: 1e6, Input: 3000, Request: traffic.Request{Workload: "small"}}}, 0, 600, 150},
 		{"what comes before the warm-up and after the end is not there", []traffic.Arrival{{At: 0, Input: 1e6}, {At: 2e6, Input: 3000}, {At: 9e6, Input: 10}}, 0, 200, 150},
 		{"the shortest is first", []traffic.Arrival{{At: 1e6, Input: 3000}, {At: 1e6, Input: 1000}}, 0, 400.0 / 3, (50 + 200) / 2},
 		{"a shorter rest goes before", []traffic.Arrival{{At: 1e6, Input: 3000}, {At: 1.1e6, Input: 2000}}, 0, 500.0 / 3, (150 + 150) / 2},
@@ -91,5 +91,19 @@ func TestPooledBoundIsBelowEveryPolicy(t *testing.T) {
 	best := w.play(t, "clairvoyant", nil, 1).mean
 	if bound := max(l.ZeroTTFT, l.PooledTTFT) / 1e6; bound <= 0 || bound > best {
 		t.Errorf("bound %.4f s, the best policy %.4f s", bound, best)
+	}
+}
+
+func TestPossibleHitsAreThoseOfOneCacheThatForgetsNothing(t *testing.T) {
+	arrivals := []traffic.Arrival{
+		{At: 0, Input: 1024, Blocks: []uint64{1, 2}}, // before the warm-up: seen, and not counted
+		{At: 1e6, Input: 1536, Blocks: []uint64{1, 2, 3}},
+		{At: 2e6, Input: 464, Blocks: []uint64{9}},
+	}
+	for cache, want := range map[int64]float64{4096: 1024.0 / 2000, 0: 0} {
+		l, err := Bounds(scene(arrivals, nil, twoEngines(cache)), 1)
+		if err != nil || math.Abs(l.HitRate-want) > 1e-9 {
+			t.Errorf("caches of %d tokens: %v, %v, want %v", cache, l.HitRate, err, want)
+		}
 	}
 }

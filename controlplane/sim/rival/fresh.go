@@ -3,7 +3,6 @@ package rival
 import (
 	"github.com/pointsman/pointsman/controlplane/sim"
 	"github.com/pointsman/pointsman/controlplane/sim/server"
-	"github.com/pointsman/pointsman/controlplane/sim/traffic"
 )
 
 // fresh joins the shortest of d queues, or of all, seen without delay or error (JSQ(d): Mitzenmacher;
@@ -31,18 +30,18 @@ func startFresh(v *sim.View, is map[string]float64) sim.Rival {
 }
 
 // Choose compares what it draws.
-func (r *fresh) Choose(_ int64, _ int32, seed uint32, _ *traffic.Arrival, eligible []int32) int {
-	d := drawsOf(seed)
+func (r *fresh) Choose(_ int64, q *sim.Query) int {
+	d := drawsOf(q.Seed)
 	load := func(p int32) float64 {
 		return perWeight(int32(r.servers[p].InFlight()), r.weight[p])
 	}
-	if len(eligible) <= r.draws {
-		return least(eligible, &d, load)
+	if len(q.Eligible) <= r.draws {
+		return least(q.Eligible, &d, load)
 	}
-	picks := r.scratch[:len(eligible)]
+	picks := r.scratch[:len(q.Eligible)]
 	for i := range picks {
 		picks[i] = int32(i)
 	}
 	picks = d.sample(picks, r.draws)
-	return int(picks[least(picks, &d, func(i int32) float64 { return load(eligible[i]) })])
+	return int(picks[least(picks, &d, func(i int32) float64 { return load(q.Eligible[i]) })])
 }

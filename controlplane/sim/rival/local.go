@@ -2,7 +2,6 @@ package rival
 
 import (
 	"github.com/pointsman/pointsman/controlplane/sim"
-	"github.com/pointsman/pointsman/controlplane/sim/traffic"
 )
 
 // leastLoaded is weighted least connections over all (IPVS wlc; Envoy least_request with
@@ -20,10 +19,10 @@ func startLeast(v *sim.View, is map[string]float64) sim.Rival {
 }
 
 // Choose scans all.
-func (r *leastLoaded) Choose(_ int64, client int32, seed uint32, _ *traffic.Arrival, eligible []int32) int {
-	flight, d := r.of(client), drawsOf(seed)
+func (r *leastLoaded) Choose(_ int64, q *sim.Query) int {
+	flight, d := r.of(q.Client), drawsOf(q.Seed)
 	best, equal, at := 0.0, 0.0, 0
-	for i, place := range eligible {
+	for i, place := range q.Eligible {
 		weight := max(r.weight[place], lightest)
 		load := float64(flight[place]) / weight
 		switch {
@@ -47,10 +46,10 @@ func startTwo(v *sim.View, is map[string]float64) sim.Rival {
 }
 
 // Choose compares two.
-func (r *two) Choose(_ int64, client int32, seed uint32, _ *traffic.Arrival, eligible []int32) int {
-	flight, d := r.of(client), drawsOf(seed)
-	a, b := d.pair(len(eligible))
-	if load := func(i int) float64 { return perWeight(flight[eligible[i]], r.weight[eligible[i]]) }; load(b) < load(a) {
+func (r *two) Choose(_ int64, q *sim.Query) int {
+	flight, d := r.of(q.Client), drawsOf(q.Seed)
+	a, b := d.pair(len(q.Eligible))
+	if load := func(i int) float64 { return perWeight(flight[q.Eligible[i]], r.weight[q.Eligible[i]]) }; load(b) < load(a) {
 		return b
 	}
 	return a

@@ -11,7 +11,7 @@ import (
 	"github.com/pointsman/pointsman/controlplane/sim/traffic"
 )
 
-var chat = &traffic.Arrival{Workload: "chat"}
+var chat = &traffic.Arrival{Request: traffic.Request{Workload: "chat"}}
 
 // town is a view of n endpoints without servers.
 func town(clients int, shares ...float64) *sim.View {
@@ -39,11 +39,15 @@ func all(n int) []int32 {
 	return out
 }
 
+func query(client int32, seed uint32, eligible []int32) *sim.Query {
+	return &sim.Query{Client: client, Seed: seed, Arrival: chat, Eligible: eligible}
+}
+
 // counts asks n times and sends what is chosen, without an end.
 func counts(r sim.Rival, n int, eligible []int32) map[int32]int {
 	out := map[int32]int{}
 	for i := range n {
-		place := eligible[r.Choose(int64(i), 0, uint32(i)*2654435761, chat, eligible)]
+		place := eligible[r.Choose(int64(i), query(0, uint32(i)*2654435761, eligible))]
 		out[place]++
 		r.Sent(int64(i), 0, place, chat)
 	}
@@ -60,7 +64,7 @@ func TestRoundRobinTakesTurnsAmongTheEligibleAndClientsBeginAnywhere(t *testing.
 	}
 	firsts := map[int]bool{}
 	for c := range int32(20) {
-		firsts[r.Choose(0, c, 0, chat, all(4))] = true
+		firsts[r.Choose(0, query(c, 0, all(4)))] = true
 	}
 	if len(firsts) < 3 {
 		t.Error("clients begin at", firsts)
@@ -109,7 +113,7 @@ func TestLeastLoadedFillsByShares(t *testing.T) {
 	for range 100 {
 		r.Ended(0, 0, 0, route.Served)
 	}
-	if i := r.Choose(0, 0, 1, chat, all(2)); i != 0 {
+	if i := r.Choose(0, query(0, 1, all(2))); i != 0 {
 		t.Error("the empty one is not taken")
 	}
 }
@@ -117,7 +121,7 @@ func TestLeastLoadedFillsByShares(t *testing.T) {
 func TestLeastLoadedDrawsAmongEqualOnes(t *testing.T) {
 	r, seen := start(t, "least_loaded", town(1, 1, 1, 1, 1), nil), map[int]int{}
 	for i := range uint32(4000) {
-		seen[r.Choose(0, 0, i, chat, all(4))]++
+		seen[r.Choose(0, query(0, i, all(4)))]++
 	}
 	for i := range 4 {
 		if seen[i] < 900 || seen[i] > 1100 {
@@ -129,7 +133,7 @@ func TestLeastLoadedDrawsAmongEqualOnes(t *testing.T) {
 func TestLeastLoadedDrawsAmongIdleOnesByWeight(t *testing.T) {
 	r, n := start(t, "least_loaded", town(1, 100, 300), nil), 0
 	for i := range uint32(4000) {
-		n += r.Choose(0, 0, i, chat, all(2))
+		n += r.Choose(0, query(0, i, all(2)))
 	}
 	if n < 2900 || n > 3100 {
 		t.Error(n, "of 4000 to the one that can take three times as much")
@@ -141,12 +145,12 @@ func TestTwoChoicesComparesDifferentOnes(t *testing.T) {
 	r.Sent(0, 0, 2, chat)
 	seen := map[int]int{}
 	for i := range uint32(3000) {
-		seen[r.Choose(0, 0, i, chat, all(3))]++
+		seen[r.Choose(0, query(0, i, all(3)))]++
 	}
 	if seen[2] != 0 || seen[0] < 1400 || seen[1] < 1400 {
 		t.Error("the loaded one loses every comparison:", seen)
 	}
-	if i := r.Choose(0, 0, 1, chat, []int32{2}); i != 0 {
+	if i := r.Choose(0, query(0, 1, []int32{2})); i != 0 {
 		t.Error(i, "of one")
 	}
 }

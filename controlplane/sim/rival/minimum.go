@@ -3,7 +3,6 @@ package rival
 import (
 	"github.com/pointsman/pointsman/clientlib/route"
 	"github.com/pointsman/pointsman/controlplane/sim"
-	"github.com/pointsman/pointsman/controlplane/sim/traffic"
 )
 
 // minimum is the bad example: it asks whoever had the least in flight per learned speed in the
@@ -32,12 +31,12 @@ func startMinimum(v *sim.View, _ map[string]float64) sim.Rival {
 }
 
 // Choose takes the minimum.
-func (r *minimum) Choose(_ int64, client int32, seed uint32, _ *traffic.Arrival, eligible []int32) int {
-	s, d := &r.seen[client], drawsOf(seed)
-	if f := r.overlay(client); f != s.of || s.load == nil {
+func (r *minimum) Choose(_ int64, q *sim.Query) int {
+	s, d := &r.seen[q.Client], drawsOf(q.Seed)
+	if f := r.overlay(q.Client); f != s.of || s.load == nil {
 		r.read(s, f)
 	}
-	return least(eligible, &d, func(p int32) float64 { return s.load[p] })
+	return least(q.Eligible, &d, func(p int32) float64 { return s.load[p] })
 }
 
 func (r *minimum) read(s *view, f *route.Fleet) {

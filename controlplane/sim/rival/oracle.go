@@ -32,11 +32,11 @@ func startTotal(v *sim.View, _ map[string]float64) sim.Rival {
 }
 
 // Choose asks every server what it would do.
-func (r *firstToken) Choose(now int64, _ int32, seed uint32, a *traffic.Arrival, eligible []int32) int {
-	r.job = jobOf(a)
+func (r *firstToken) Choose(now int64, q *sim.Query) int {
+	r.job = jobOf(q.Arrival)
 	best := int64(server.Never)
 	r.equal = r.equal[:0]
-	for i, place := range eligible {
+	for i, place := range q.Eligible {
 		first := r.servers[place].PredictFirst(now, &r.job)
 		if first < best {
 			best, r.equal = first, r.equal[:0]
@@ -45,18 +45,18 @@ func (r *firstToken) Choose(now int64, _ int32, seed uint32, a *traffic.Arrival,
 			r.equal = append(r.equal, i)
 		}
 	}
-	return r.soonest(now, seed, eligible, func(first, total int64) int64 { return total })
+	return r.soonest(now, q.Seed, q.Eligible, func(first, total int64) int64 { return total })
 }
 
 // Choose asks every server what it would do.
-func (r *wholeAnswer) Choose(now int64, _ int32, seed uint32, a *traffic.Arrival, eligible []int32) int {
-	r.job = jobOf(a)
+func (r *wholeAnswer) Choose(now int64, q *sim.Query) int {
+	r.job = jobOf(q.Arrival)
 	r.equal = r.equal[:0]
-	for i := range eligible {
+	for i := range q.Eligible {
 		r.equal = append(r.equal, i)
 	}
-	r.equal = r.keep(now, eligible, func(first, total int64) int64 { return total })
-	return r.soonest(now, seed, eligible, func(first, total int64) int64 { return first })
+	r.equal = r.keep(now, q.Eligible, func(first, total int64) int64 { return total })
+	return r.soonest(now, q.Seed, q.Eligible, func(first, total int64) int64 { return first })
 }
 
 // keep leaves of the equal ones those with the least of a figure.

@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/pointsman/pointsman/controlplane/sim"
-	"github.com/pointsman/pointsman/controlplane/sim/traffic"
 )
 
 // penalty is Finagle's for an endpoint that is busy and has not answered yet: Long.MaxValue >> 16.
@@ -37,10 +36,10 @@ func startPeak(v *sim.View, is map[string]float64) sim.Rival {
 }
 
 // Choose compares two.
-func (r *peak) Choose(now int64, client int32, seed uint32, _ *traffic.Arrival, eligible []int32) int {
-	d := drawsOf(seed)
-	a, b := d.pair(len(eligible))
-	if r.load(now, client, eligible[b]) < r.load(now, client, eligible[a]) {
+func (r *peak) Choose(now int64, q *sim.Query) int {
+	d := drawsOf(q.Seed)
+	a, b := d.pair(len(q.Eligible))
+	if r.load(now, q.Client, q.Eligible[b]) < r.load(now, q.Client, q.Eligible[a]) {
 		return b
 	}
 	return a

@@ -74,19 +74,19 @@ func startPrequal(v *sim.View, is map[string]float64) sim.Rival {
 }
 
 // Choose takes the best probe, a random endpoint without two of them, and sends the next ones.
-func (r *prequal) Choose(now int64, client int32, seed uint32, a *traffic.Arrival, eligible []int32) int {
+func (r *prequal) Choose(now int64, q *sim.Query) int {
 	r.tick(now)
-	p, d := r.pools.of(client, a), drawsOf(seed)
+	p, d := r.pools.of(q.Client, q.Arrival), drawsOf(q.Seed)
 	p.settle(now, &r.tuning)
-	p.eligible = append(p.eligible[:0], eligible...)
+	p.eligible = append(p.eligible[:0], q.Eligible...)
 	place, known := r.best(p, &d)
 	if !known {
-		place = eligible[d.index(len(eligible))]
+		place = q.Eligible[d.index(len(q.Eligible))]
 	}
 	p.use(place)
 	p.shrink(&r.tuning)
 	r.probe(now, p, &d, place)
-	return indexOf(eligible, place)
+	return indexOf(q.Eligible, place)
 }
 
 // best is the choice among at least two probes of endpoints that are eligible now.

@@ -4,7 +4,6 @@ import (
 	"github.com/pointsman/pointsman/clientlib/route"
 	"github.com/pointsman/pointsman/controlplane/sim"
 	"github.com/pointsman/pointsman/controlplane/sim/server"
-	"github.com/pointsman/pointsman/controlplane/sim/traffic"
 )
 
 var syncSettings = []setting{
@@ -33,15 +32,15 @@ func startSync(v *sim.View, is map[string]float64) sim.Rival {
 }
 
 // Choose probes and takes the best.
-func (r *probing) Choose(now int64, client int32, seed uint32, a *traffic.Arrival, eligible []int32) int {
-	recent, d := r.recent.of(client, a), drawsOf(seed)
-	r.scratch, r.ready = append(r.scratch[:0], eligible...), r.ready[:0]
+func (r *probing) Choose(now int64, q *sim.Query) int {
+	recent, d := r.recent.of(q.Client, q.Arrival), drawsOf(q.Seed)
+	r.scratch, r.ready = append(r.scratch[:0], q.Eligible...), r.ready[:0]
 	for _, place := range d.sample(r.scratch, r.probes) {
 		flight, latency := r.servers[place].Probe(now)
 		recent.add(int32(flight))
 		r.ready = append(r.ready, probe{place: place, at: now, flight: int32(flight), latency: latency, health: r.health.of(now, place)})
 	}
-	return indexOf(eligible, r.ready[choose(r.ready, recent.quantile(r.quantile), &d)].place)
+	return indexOf(q.Eligible, r.ready[choose(r.ready, recent.quantile(r.quantile), &d)].place)
 }
 
 // Ended learns whether it was served.

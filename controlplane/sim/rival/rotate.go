@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/pointsman/pointsman/controlplane/sim"
-	"github.com/pointsman/pointsman/controlplane/sim/traffic"
 )
 
 // rotation is round robin: each client asks one after the other and begins anywhere, as gRPC's
@@ -24,13 +23,13 @@ func startRotation(v *sim.View, _ map[string]float64) sim.Rival {
 }
 
 // Choose takes the first eligible place behind the last one.
-func (r *rotation) Choose(_ int64, client int32, _ uint32, a *traffic.Arrival, eligible []int32) int {
-	last := r.turn.of(client, a)
-	i, _ := slices.BinarySearch(eligible, *last+1)
-	if i == len(eligible) {
+func (r *rotation) Choose(_ int64, q *sim.Query) int {
+	last := r.turn.of(q.Client, q.Arrival)
+	i, _ := slices.BinarySearch(q.Eligible, *last+1)
+	if i == len(q.Eligible) {
 		i = 0
 	}
-	*last = eligible[i]
+	*last = q.Eligible[i]
 	return i
 }
 
@@ -89,14 +88,14 @@ func newStride(v *sim.View, weights []float64) *stride {
 }
 
 // Choose takes the earliest deadline. Who could not be asked for a while does not catch up.
-func (r *stride) Choose(_ int64, client int32, _ uint32, a *traffic.Arrival, eligible []int32) int {
-	l, best := r.lane.of(client, a), 0
-	for i, place := range eligible {
-		if l.next[place] < l.next[eligible[best]] {
+func (r *stride) Choose(_ int64, q *sim.Query) int {
+	l, best := r.lane.of(q.Client, q.Arrival), 0
+	for i, place := range q.Eligible {
+		if l.next[place] < l.next[q.Eligible[best]] {
 			best = i
 		}
 	}
-	place := eligible[best]
+	place := q.Eligible[best]
 	l.now = max(l.now, l.next[place])
 	l.next[place] = l.now + r.step[place]
 	return best

@@ -66,7 +66,7 @@ func (m *Model) speed() float64 {
 	if m.Own != nil {
 		return or(m.Own.Speed, 1)
 	}
-	return (DefaultStep + DefaultStepEach) / max(m.Hosted.mean().Each, 1)
+	return (defaultStep + defaultStepEach) / max(m.Hosted.mean().Each, 1)
 }
 
 func or[T int | int64 | float64](value, zero T) T {

@@ -17,19 +17,25 @@ type Own struct {
 
 // The defaults (research of 2026, the model that the strategies' constants are of).
 const (
-	DefaultPrefillTPS  = 10_000.0
-	DefaultSlots       = 32
-	DefaultStep        = 15_000.0
-	DefaultStepEach    = 300.0
-	DefaultPrefillPace = 0.6
+	defaultPrefillTPS  = 10_000.0
+	defaultSlots       = 32
+	defaultStep        = 15_000.0
+	defaultStepEach    = 300.0
+	defaultPrefillPace = 0.6
 )
 
 func (o *Own) resolved() Own {
 	return Own{
-		PrefillTPS: or(o.PrefillTPS, DefaultPrefillTPS), Speed: or(o.Speed, 1), Slots: or(o.Slots, DefaultSlots),
-		Step: or(o.Step, DefaultStep), StepEach: or(o.StepEach, DefaultStepEach), PrefillPace: or(o.PrefillPace, DefaultPrefillPace),
+		PrefillTPS: or(o.PrefillTPS, defaultPrefillTPS), Speed: or(o.Speed, 1), Slots: or(o.Slots, defaultSlots),
+		Step: or(o.Step, defaultStep), StepEach: or(o.StepEach, defaultStepEach), PrefillPace: or(o.PrefillPace, defaultPrefillPace),
 		KVTokens: or(o.KVTokens, Never), CacheTokens: o.CacheTokens,
 	}
+}
+
+// Rate is its prefill, in tokens a µs.
+func (o *Own) Rate() float64 {
+	is := o.resolved()
+	return is.PrefillTPS * is.Speed / second
 }
 
 func (o *Own) check(f *findings) {

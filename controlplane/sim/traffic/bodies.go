@@ -39,14 +39,14 @@ type Keys struct {
 // request's key for affinity is its session. Time to think is what the client's gaps leave.
 type Sessions struct {
 	Turns float64 // in the mean (geometric); 0: none
-	Live  int     // of one client at a time; 0: LiveDefault
-	Max   int64   // tokens: a session that has so many ends; 0: SessionMax
+	Live  int     // of one client at a time; 0: liveDefault
+	Max   int64   // tokens: a session that has so many ends; 0: sessionMax
 }
 
 // Defaults of Sessions.
 const (
-	LiveDefault = 8
-	SessionMax  = 100_000
+	liveDefault = 8
+	sessionMax  = 100_000
 )
 
 // bodies says what a request has in it.

@@ -11,10 +11,10 @@ const (
 	ClientsMax = 10_000
 	KeysMax    = 1_000_000
 	LiveMax    = 1000
-	RateMax    = 1e7
-	SpeedMin   = 1e-4
-	SpeedMax   = 1e6
-	TimeMax    = 366 * 24 * 3600 * 1_000_000 // µs: a year
+	rateMax    = 1e7
+	speedMin   = 1e-4
+	speedMax   = 1e6
+	longest    = 366 * 24 * 3600 * 1_000_000 // µs: a year
 )
 
 // faults gathers what is wrong, by setting.
@@ -56,7 +56,7 @@ func (t *Trace) Check() error {
 // Check names every fault of the settings at once; it reads no file.
 func (g *Generator) Check() error {
 	var f faults
-	f.between("rate", g.Rate, 1e-9, RateMax)
+	f.between("rate", g.Rate, 1e-9, rateMax)
 	if g.CV != 0 {
 		f.between("cv", g.CV, 0.01, 100)
 	}
@@ -97,15 +97,15 @@ func (f *faults) length(setting string, l *Length) {
 
 func (f *faults) window(w *Window) {
 	f.period("from", "until", w.From, w.Until)
-	f.between("shift", float64(w.Shift), 0, TimeMax)
+	f.between("shift", float64(w.Shift), 0, longest)
 	if w.Speed != 0 {
-		f.between("speed", w.Speed, SpeedMin, SpeedMax)
+		f.between("speed", w.Speed, speedMin, speedMax)
 	}
 }
 
 func (f *faults) period(from, until string, a, b int64) {
-	f.between(from, float64(a), 0, TimeMax)
-	f.between(until, float64(b), 0, TimeMax)
+	f.between(from, float64(a), 0, longest)
+	f.between(until, float64(b), 0, longest)
 	if b != 0 && b <= a {
 		f.add(until, "%v, want it after %s, %v", duration(b), from, duration(a))
 	}
@@ -119,7 +119,7 @@ func (f *faults) crowd(c *Crowd) {
 
 func (f *faults) labels(l *Labels) {
 	f.between("max_output", float64(l.MaxOutput), 0, LengthMax)
-	f.between("deadline", float64(l.Deadline), 0, TimeMax)
+	f.between("deadline", float64(l.Deadline), 0, longest)
 	f.between("cancel", l.Cancel, 0, 1)
-	f.between("patience", float64(l.Patience), 0, TimeMax)
+	f.between("patience", float64(l.Patience), 0, longest)
 }

@@ -148,6 +148,9 @@ func TestLengthsAreLogNormalAndEndAtTheirMaximum(t *testing.T) {
 	if part, want := float64(capped)/float64(len(inputs)), 1-normal(math.Log(8)); math.Abs(part-want) > 0.002 {
 		t.Errorf("%.4f have the maximum, want %.4f", part, want)
 	}
+}
+
+func TestALengthWithoutASpreadIsTheMedian(t *testing.T) {
 	flat := Length{Median: 300}
 	if r := (stream{1}); flat.draw(&r) != 300 || flat.mean(200) != 200 {
 		t.Error("without a spread all are the median")
@@ -201,79 +204,6 @@ func TestWithoutKeysNothingIsSharedAndNothingIsSaidOfBlocks(t *testing.T) {
 			t.Fatalf("%+v", a)
 		}
 	}
-}
-
-func TestASessionsTurnBeginsWithAllThatWasSaid(t *testing.T) {
-	for name, keys := range map[string]Keys{"alone": {}, "with keys": {Count: 3, Tokens: 1100}} {
-		g := chat(1)
-		g.Crowd.First, g.Keys, g.Sessions = 4, keys, Sessions{Turns: 5, Max: 30_000}
-		type past struct {
-			Arrival
-			turns int
-		}
-		sessions := map[string]*past{}
-		all := play(t, g, 1, 50_000)
-		for _, a := range all {
-			p := sessions[a.Key]
-			if p == nil {
-				p = new(past)
-				sessions[a.Key] = p
-			} else {
-				if a.Client != p.Client || a.Input <= p.Input+p.Output {
-					t.Fatalf("%s: client %d asks %d tokens after client %d's %d and %d", name, a.Client, a.Input, p.Client, p.Input, p.Output)
-				}
-				if whole := p.Input / BlockTokens; !slices.Equal(a.Blocks[:whole], p.Blocks[:whole]) {
-					t.Fatalf("%s: the beginning is another", name)
-				}
-				if p.Input%BlockTokens != 0 && a.Blocks[p.Input/BlockTokens] == p.Blocks[p.Input/BlockTokens] {
-					t.Fatalf("%s: a block that was full in part is the same when it is full", name)
-				}
-			}
-			if p.Input+p.Output >= 30_000 {
-				t.Fatalf("%s: a session went on beyond its maximum", name)
-			}
-			p.Arrival, p.turns = a, p.turns+1
-		}
-		mean := float64(len(all)) / float64(len(sessions))
-		if mean < 4.2 || mean > 5.2 { // some end at their maximum, some with the run
-			t.Errorf("%s: %.2f turns a session, want about 5", name, mean)
-		}
-		if n := interleaved(all); n < len(all)/2 {
-			t.Errorf("%s: %d of %d turns follow a turn of another session of their client", name, n, len(all))
-		}
-		firsts := map[uint64]int{}
-		for _, p := range sessions {
-			firsts[p.Blocks[0]]++
-		}
-		if want := max(1, keys.Count); keys.Count > 0 && len(firsts) != want {
-			t.Errorf("%s: %d beginnings, want %d", name, len(firsts), want)
-		} else if keys.Count == 0 && len(firsts) < len(sessions)/2 {
-			t.Errorf("%s: %d beginnings of %d sessions", name, len(firsts), len(sessions))
-		}
-		s, err := g.Stats()
-		if sum := 0.0; err == nil {
-			for i := range all {
-				sum += float64(all[i].Input)
-			}
-			if got := sum / float64(len(all)); math.Abs(got/s.Input-1) > 0.05 {
-				t.Errorf("%s: mean input %.0f, Stats says %.0f", name, got, s.Input)
-			}
-		} else {
-			t.Error(err)
-		}
-	}
-}
-
-// interleaved counts the turns whose client had another session's turn just before.
-func interleaved(all []Arrival) (n int) {
-	last := map[int32]string{}
-	for _, a := range all {
-		if was, ok := last[a.Client]; ok && was != a.Key {
-			n++
-		}
-		last[a.Client] = a.Key
-	}
-	return n
 }
 
 func TestBodiesOfATraceComeAtGeneratedTimes(t *testing.T) {
@@ -341,21 +271,6 @@ func TestAGeneratorsFaultsAreNamedAllAtOnce(t *testing.T) {
 	}
 	if err := chat(0).Check(); err != nil {
 		t.Error(err)
-	}
-}
-
-func TestATableDrawsByPart(t *testing.T) {
-	for name, parts := range map[string][]float64{"one": {1}, "equal": {0.25, 0.25, 0.25, 0.25}, "uneven": {0.7, 0.2, 0.1, 0}, "zipf": zipf(1000, 1.2)} {
-		tab, r, counts := newTable(parts), stream{9}, make([]float64, len(parts))
-		const n = 1_000_000
-		for range n {
-			counts[tab.at(r.next())]++
-		}
-		for i, p := range parts {
-			if math.Abs(counts[i]-n*p) > 5*math.Sqrt(n*p)+1e-9 {
-				t.Errorf("%s: %d is drawn %.0f times, want %.0f", name, i, counts[i], n*p)
-			}
-		}
 	}
 }
 

@@ -5,16 +5,15 @@ type Labels struct {
 	Workload  string
 	Tenant    string
 	Needs     []string
-	Region    string
 	Stream    bool
 	MaxOutput int64   // tokens; 0: not said. Answers that would be longer end there.
 	Deadline  int64   // µs since the arrival; 0: none
 	Cancel    float64 // part of the requests whose callers leave
-	Patience  int64   // µs, the mean (exponential) after which those leave; 0: PatienceDefault
+	Patience  int64   // µs, the mean (exponential) after which those leave; 0: patienceDefault
 }
 
-// PatienceDefault is after how many µs, in the mean, callers that leave do so.
-const PatienceDefault = 10_000_000
+// patienceDefault is after how many µs, in the mean, callers that leave do so.
+const patienceDefault = 10_000_000
 
 // labels fills in arrivals.
 type labels struct {
@@ -28,11 +27,13 @@ type labels struct {
 func newLabels(l *Labels, seed uint64, name string) labels {
 	patience := l.Patience
 	if patience == 0 {
-		patience = PatienceDefault
+		patience = patienceDefault
 	}
 	return labels{
-		all: Arrival{Workload: l.Workload, Tenant: l.Tenant, Needs: l.Needs, Region: l.Region, Stream: l.Stream,
-			MaxOutput: l.MaxOutput, Deadline: l.Deadline},
+		all: Arrival{
+			Request:   Request{Workload: l.Workload, Tenant: l.Tenant, Needs: l.Needs, Stream: l.Stream},
+			MaxOutput: l.MaxOutput, Deadline: l.Deadline,
+		},
 		cancel: l.Cancel, patience: float64(patience),
 		chance: drawn(seed, name, forChances), leaving: drawn(seed, name, forLeaving),
 	}

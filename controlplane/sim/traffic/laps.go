@@ -51,8 +51,12 @@ func (l *laps) next(r *row) error {
 		}
 		w := &l.trace.Window
 		at := r.at - l.file.first
-		if over := errors.Is(err, io.EOF) || w.Until > 0 && at >= w.Until; over {
-			if err := l.turn(err == nil); err != nil {
+		if errors.Is(err, io.EOF) || w.Until > 0 && at >= w.Until {
+			length := w.Until - w.From
+			if err != nil { // until a next row would have come
+				length = l.window.last + l.window.gap() - w.From
+			}
+			if err := l.turn(length); err != nil {
 				return l.stop(err)
 			}
 			continue
@@ -67,27 +71,19 @@ func (l *laps) next(r *row) error {
 	return l.end
 }
 
-// turn begins the next lap, or says why there is none.
-func (l *laps) turn(cut bool) error {
+// turn begins the next lap after one of some length, or says why there is none.
+func (l *laps) turn(length int64) error {
 	if l.window.count == 0 {
 		w, all := &l.trace.Window, l.file.last-l.file.first
 		return fmt.Errorf("%s: no rows from %v until %v: it has %v", l.trace.Path, duration(w.From), duration(w.Until), duration(all))
 	}
-	l.base += l.length(cut)
+	l.base += length
 	if !l.trace.Window.Loop {
 		return io.EOF
 	}
 	l.lap++
 	l.file.shut()
 	return l.open()
-}
-
-// length of a lap that is over: of its window, or until a next row would have come.
-func (l *laps) length(cut bool) int64 {
-	if w := &l.trace.Window; cut {
-		return w.Until - w.From
-	}
-	return l.window.last + l.window.gap() - l.trace.Window.From
 }
 
 func (l *laps) stop(err error) error {

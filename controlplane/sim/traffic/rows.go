@@ -26,7 +26,7 @@ type format struct {
 
 var formats = map[string]format{
 	"azure":    {"TIMESTAMP,ContextTokens,GeneratedTokens", parseAzure, 0, false},
-	"mooncake": {"", parseMooncake, TickDefault, true},
+	"mooncake": {"", parseMooncake, tickDefault, true},
 }
 
 // parsed is the rows of a file, in order of time, or an error that names the line.
@@ -73,7 +73,7 @@ func (p *parsed) next(r *row) error {
 	if p.rows == 0 {
 		p.first = r.at
 	}
-	if r.at-p.first > TimeMax {
+	if r.at-p.first > longest {
 		return p.wrong(fmt.Errorf("%v after the first row, want a year at most", duration(r.at-p.first)))
 	}
 	p.last, p.rows = r.at, p.rows+1

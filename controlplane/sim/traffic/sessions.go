@@ -26,10 +26,10 @@ type talk struct {
 func newTalks(s *spoken, g *Generator, seed uint64) *talks {
 	t := &talks{spoken: s, begins: 1 / g.Sessions.Turns, live: g.Sessions.Live, max: g.Sessions.Max, first: int32(g.Crowd.First)}
 	if t.live == 0 {
-		t.live = LiveDefault
+		t.live = liveDefault
 	}
 	if t.max == 0 {
-		t.max = SessionMax
+		t.max = sessionMax
 	}
 	t.of = make([][]talk, g.Crowd.size())
 	t.chance = drawn(seed, g.Name, forSessions)

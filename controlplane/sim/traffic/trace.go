@@ -14,7 +14,7 @@ type Trace struct {
 	Format string // one of Formats
 	File   func() (io.ReadCloser, error)
 	Window Window
-	Tick   int64 // µs: rows that say the same time are spread over so much, or to the next row's; 0: TickDefault for mooncake, else none; < 0: none
+	Tick   int64 // µs: rows that say the same time are spread over so much, or to the next row's; 0: tickDefault for mooncake, else none; < 0: none
 	Crowd  Crowd // who asks: drawn for each request
 	Sticky bool  // or once for all requests of a key
 	Labels Labels
@@ -31,8 +31,8 @@ type Window struct {
 // Formats are those that can be read.
 func Formats() []string { return slices.Sorted(maps.Keys(formats)) }
 
-// TickDefault is how far apart the times of Mooncake's conversation trace are, in µs.
-const TickDefault = 3_000_000
+// tickDefault is how far apart the times of Mooncake's conversation trace are, in µs.
+const tickDefault = 3_000_000
 
 func (t *Trace) tick() int64 {
 	if t.Tick == 0 {

@@ -7,13 +7,9 @@ package traffic
 
 // Arrival is one request as it comes. Times are µs; At is since the run began.
 type Arrival struct {
-	At       int64
-	Client   int32 // which router is asked
-	Workload string
-	Tenant   string // empty: the default one
-	Needs    []string
-	Region   string // where the caller is: its client's locality, if that is not said
-	Stream   bool
+	At     int64
+	Client int32 // which router is asked
+	Request
 
 	Input     int64    // tokens
 	Output    int64    // tokens that the answer has: no policy sees them
@@ -24,6 +20,14 @@ type Arrival struct {
 	Deadline int64  // the caller's patience since At; 0: it has no end
 	Cancel   int64  // the caller leaves so long after At; 0: it does not
 	Chance   uint32 // of this request, the same for every policy: what its answer is drawn from
+}
+
+// Request is what an arrival says of itself, and what its endpoint must be able to do.
+type Request struct {
+	Workload string
+	Tenant   string // empty: the default one
+	Needs    []string
+	Stream   bool
 }
 
 // BlockTokens is how much of a prompt one block is (traces/README.md: Mooncake's).

@@ -10,7 +10,7 @@ def span(read, pace, slots, uncached, answer, typical, load, pending):
     if slots == 0:
         return prompt + output
     output = output * (1 + 0.64 * load / slots)
-    over = max(0.0, load + 1 - 0.9 * slots) / slots
+    over = 3 * max(0.0, load + 1 - 0.8 * slots) / slots
     return prompt + output + over * pace * typical
 
 

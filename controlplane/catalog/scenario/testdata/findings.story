@@ -321,3 +321,63 @@ traffic "broken" {
 a.hcl:5:14: speed is given beside another scale (one of load, rate and speed scales a trace)
 a.hcl:8:1: both bodies and input (take the one or the other)
 a.hcl:15:1: the trace cannot be played: CATALOGS/cat/catalog.hcl:1: begins with "# What the stories stand on: two servers of one's own, and o", want "TIMESTAMP,ContextTokens,GeneratedTokens": is the format azure?
+
+# Where nothing would mean something else, it is refused.
+errors
+callers { sdk_pause = "0s" }
+fault "f" {
+  kind      = "fail"
+  endpoints = ["gpu-a"]
+  at        = "1m"
+  part      = 0
+}
+----
+a.hcl:1:23: sdk_pause is "0s" (from 1ms to 1m)
+a.hcl:6:15: part is 0 (a number from 1e-06 to 1)
+
+# A trace that cannot be opened again.
+errors
+traffic "other" {
+  workload = "chat"
+  trace    = "/dev/null"
+  format   = "azure"
+}
+----
+a.hcl:1:1: the trace cannot be played: open trace /dev/null: /dev/null is no regular file: each run reads it anew
+
+# What befalls all has no part.
+errors
+fault "half" {
+  kind      = "blackout"
+  endpoints = ["gpu-a"]
+  at        = "1m"
+  part      = 0.5
+}
+----
+a.hcl:1:1: part has no effect on blackout (it befalls all there is)
+
+# Many clients, or endpoints, or parts of time; not all of them.
+errors
+bins      = 10000
+instances = { idle = 600 }
+traffic "rest" {
+  workload = "rest"
+  rate     = 1
+  input  { median = 10 }
+  output { median = 10 }
+}
+server "idle@*" {}
+fleet { clients = 2000 }
+----
+a.hcl:1:1: 2000 clients and 603 endpoints are 1206000 pairs; 1000000 at most (take fewer of either)
+a.hcl:1:13: bins is 10000, for each of 603 endpoints (1658 at most)
+
+# An empty list of endpoints is none of them, not all.
+errors
+fault "f" {
+  kind      = "fail"
+  endpoints = []
+  at        = "1m"
+}
+----
+a.hcl:1:1: the fault befalls no endpoint (what is given must fit one and the same endpoint)

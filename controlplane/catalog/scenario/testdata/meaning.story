@@ -50,6 +50,15 @@ api-a hosted {Latency:<nil> Scale:0 RequestsPerMinute:600 TokensPerMinute:0 Conc
 gpu-a own {PrefillTPS:0 Speed:0 Slots:0 Step:0 StepEach:0 PrefillPace:0 KVTokens:0 CacheTokens:0} quality {Valid:0 UptoTokens:0 Beyond:0}
 gpu-b own {PrefillTPS:0 Speed:4 Slots:8 Step:0 StepEach:0 PrefillPace:0 KVTokens:0 CacheTokens:0} quality {Valid:0 UptoTokens:0 Beyond:0}
 
+# The later one also takes a limit's windows back.
+show servers
+server "api-*" { refill = "fixed" }
+server "ap*" { refill = "continuous" }
+----
+api-a hosted {Latency:<nil> Scale:0 RequestsPerMinute:600 TokensPerMinute:0 Concurrency:0 Fixed:false Burst:0 Phase:0} latency [{500000 20000}] quality {Valid:0 UptoTokens:0 Beyond:0}
+gpu-a own {PrefillTPS:0 Speed:0 Slots:0 Step:0 StepEach:0 PrefillPace:0 KVTokens:0 CacheTokens:0} quality {Valid:0 UptoTokens:0 Beyond:0}
+gpu-b own {PrefillTPS:0 Speed:0 Slots:0 Step:0 StepEach:0 PrefillPace:0 KVTokens:0 CacheTokens:0} quality {Valid:0 UptoTokens:0 Beyond:0}
+
 # Times, with what is not said.
 show times
 ----
