@@ -76,6 +76,10 @@ bench: ## Run the core's benchmarks
 bench-sim: ## Measure the simulator: requests a second of a core, and an hour of traffic
 	$(GO) test -run '^$$' -bench . -benchtime 5x -benchmem -cpu 1 ./controlplane/sim
 
+.PHONY: sim-check
+sim-check: ## Hold the assertions of every example scenario, shortened, and that a bad policy fails them
+	$(GO) test -count=1 ./controlplane/catalog/scenario
+
 .PHONY: sim
 sim: ## Play every scenario and write docs/results.md with its plots (half an hour of two processors)
 	$(GO) run ./test/results

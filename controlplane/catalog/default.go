@@ -39,11 +39,11 @@ const (
 	defaultGuardWindow = 1 * time.Minute // the same
 	defaultGuardMin    = 200             // the same
 
-	defaultStrategy     = "p2c"    // decision-core.md, choosing: until the simulator shows another better
-	defaultAffinityOn   = "prefix" // requirements.md, A5
-	defaultAffinityRule = "score"  // requirements.md, A5; docs/results.md, prefixes: fewer late first tokens than by median at as many hits
-	defaultSlackMedian  = 2.5      // requirements.md, A5
-	defaultSlackScore   = 1.25     // requirements.md, A5
+	defaultStrategy     = "predictive" // docs/results.md: the best of them in most scenarios
+	defaultAffinityOn   = "prefix"     // requirements.md, A5
+	defaultAffinityRule = "score"      // requirements.md, A5; docs/results.md, prefixes: fewer late first tokens than by median at as many hits
+	defaultSlackMedian  = 2.5          // requirements.md, A5
+	defaultSlackScore   = 1.25         // requirements.md, A5
 
 	defaultDeliver  = pb.Deliver_DELIVER_LIVE          // catalog.md
 	defaultOnFilter = pb.OnFilter_ON_FILTER_RETURN     // catalog.md

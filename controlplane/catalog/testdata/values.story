@@ -83,7 +83,7 @@ contract.needs_output_tokens = 0
 contract.max_ttft = none
 contract.regions = any
 tier.t.endpoints = e
-balance.strategy = p2c
+balance.strategy = predictive
 balance.money_per_ms = pure latency
 balance.prefer_quality = false
 attempts.max = 3
@@ -452,6 +452,7 @@ removed endpoint gone
 added endpoint new
 changed workload w tier.b.endpoints: gone -> new
 changed workload w tiers: a, b -> b, a
+changed workload w balance.strategy: predictive -> p2c
 changed workload w balance.money_per_ms: pure latency -> $0.000002
 changed workload w affinity.on: prefix -> 
 changed workload w affinity.rule: score -> 
