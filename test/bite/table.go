@@ -18,7 +18,7 @@ const (
 
 // required are the faults seen elsewhere that decisions, states, streams and catalogs can have
 // (A to F, routers'), those of control planes (CP; a letter after the number is another side of
-// the same fault), and intruders (N).
+// the same fault), intruders (N), and those of strategies and of the simulator that judges them (S).
 var required = strings.Fields(`
 	A1 A2 A3 A5 A6 A7 A9 A10 A11 A13 A14 A15 A17 A18 A19 A21 A22 A23 A25 A26 A27 A29 A30 A31 A33
 	B1 B2 B4 B5 B6 B8 B9 B10 B12 B13 B14 B16 B17 B18 B20 B21 B22 B24 B25 B26 B28 B29 B30 B32 B33
@@ -32,7 +32,8 @@ var required = strings.Fields(`
 	CP38 CP39 CP41 CP41b CP42 CP43 CP45 CP46 CP47 CP47b CP49 CP49b CP50 CP50b CP50c CP51 CP51b
 	CP51c CP53 CP54 CP55 CP57 CP58 CP59 CP59b CP61 CP62 CP62b CP62c CP63 CP63b CP65 CP65b CP65c
 	CP66 CP66b CP67 CP69 CP69b CP70 CP71 CP71b CP71c
-	N1 N2 N3 N4 N5 N6 N7 N8 N9 N10 N11 N12 N13 N14 N15`)
+	N1 N2 N3 N4 N5 N6 N7 N8 N9 N10 N11 N12 N13 N14 N15
+	S1 S2 S3 S4 S5 S6 S7 S8 S9 S10 S11 S12`)
 
 // row is one fault: the rule that makes it impossible, the test of that rule, and a break
 // that the test must notice.
