@@ -77,8 +77,8 @@ bench-sim: ## Measure the simulator: requests a second of a core, and an hour of
 	$(GO) test -run '^$$' -bench . -benchtime 5x -benchmem -cpu 1 ./controlplane/sim
 
 .PHONY: sim-check
-sim-check: ## Hold the assertions of every example scenario, shortened, and that a bad policy fails them
-	$(GO) test -count=1 ./controlplane/catalog/scenario
+sim-check: ## Play whole scenarios, without the race detector: the examples' assertions, storms, rivals against the known order
+	$(GO) test -count=1 ./controlplane/sim/... ./controlplane/catalog/scenario
 
 .PHONY: sim
 sim: ## Play every scenario and write docs/results.md with its plots (half an hour of two processors)

@@ -1,3 +1,7 @@
+// Whole runs, of code that starts no goroutine: make sim-check has them.
+
+//go:build !race
+
 package sim
 
 import (

@@ -200,20 +200,6 @@ func TestKnownOrderOnEqualServers(t *testing.T) {
 	}
 }
 
-func TestClairvoyantIsTheBestOfAll(t *testing.T) {
-	w := &arena{speeds: pool40(), clients: 50, load: 0.8, seconds: 120}
-	first, total := w.play(t, "clairvoyant", nil, 1), w.play(t, "clairvoyant_total", nil, 1)
-	for _, name := range Names() {
-		f := w.play(t, name, nil, 1)
-		if f.mean < first.mean {
-			t.Errorf("%s: %.3f s to the first token, the oracle %.3f s", name, f.mean, first.mean)
-		}
-		if f.total < min(first.total, total.total) {
-			t.Errorf("%s: %.3f s in all, the oracles %.3f s", name, f.total, min(first.total, total.total))
-		}
-	}
-}
-
 func TestPrequalBeatsWeightedRoundRobinWhenServersSlowDown(t *testing.T) {
 	w := &arena{speeds: pool40(), clients: 50, load: 0.7, seconds: 240, faulty: 4,
 		faults: []server.Fault{{Kind: server.Slow, From: 60e6, To: 240e6, Factor: 0.3}}}

@@ -1,3 +1,7 @@
+// Whole runs, of code that starts no goroutine: make sim-check has them.
+
+//go:build !race
+
 package rival
 
 import (
@@ -105,5 +109,19 @@ func TestBoundsAreBelowTheBestThatIsPlayed(t *testing.T) {
 	best := w.sim(t, "clairvoyant").All.TTFT
 	if l.ZeroTTFT <= 0 || l.ZeroTTFT > best.Mean() || l.PooledTTFT <= 0 || l.PooledTTFT > best.Mean() {
 		t.Errorf("bounds %v µs, played %v µs", l, best.Mean())
+	}
+}
+
+func TestClairvoyantIsTheBestOfAll(t *testing.T) {
+	w := &arena{speeds: pool40(), clients: 50, load: 0.8, seconds: 120}
+	first, total := w.play(t, "clairvoyant", nil, 1), w.play(t, "clairvoyant_total", nil, 1)
+	for _, name := range Names() {
+		f := w.play(t, name, nil, 1)
+		if f.mean < first.mean {
+			t.Errorf("%s: %.3f s to the first token, the oracle %.3f s", name, f.mean, first.mean)
+		}
+		if f.total < min(first.total, total.total) {
+			t.Errorf("%s: %.3f s in all, the oracles %.3f s", name, f.total, min(first.total, total.total))
+		}
 	}
 }
