@@ -1,6 +1,8 @@
 package route
 
+// docs/decisions/039-what-makes-first-tokens-late.md
 const (
+	largeFrom  = 3    // mean inputs, in a large request
 	largeSpeed = 1.25 // so many times as quick is quicker: what is learned of equal ones differs by less
 	lastInputs = 256  // requests whose mean says which are large
 )
@@ -16,9 +18,9 @@ func (m *inputs) learn(tokens int64) {
 	m.mean += (float64(tokens) - m.mean) / float64(m.n)
 }
 
-// reach is how many candidates a request draws: two, and one for each mean input in its own.
-func (m *inputs) reach(tokens int64) int {
-	if m.n == 0 || float64(tokens) < float64(3*m.mean) {
+// candidates is how many a request draws: two, and one for each mean input in its own.
+func (m *inputs) candidates(tokens int64) int {
+	if m.n == 0 || float64(tokens) < float64(largeFrom*m.mean) {
 		return 2
 	}
 	return int(min(float64(tokens)/m.mean, maxDraws))
@@ -33,7 +35,7 @@ func (r *Router) quickest(now int64, d *draws, p *pool, c *Call, t *tries) int32
 		return nowhere
 	}
 	b := r.fetch(now, d, p, c, t)
-	if n := p.work.input.reach(c.request.Input); n > 2 {
+	if n := p.work.input.candidates(c.request.Input); n > 2 {
 		f := r.foresight(now, p)
 		for k := 2; k < n && t.left > 0; k++ {
 			f.replace(&a, &b, r.fetch(now, d, p, c, t))

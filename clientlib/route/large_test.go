@@ -4,7 +4,7 @@ import "testing"
 
 func TestARequestDrawsOneForEachMeanInputInItsOwn(t *testing.T) {
 	var m inputs
-	if got := m.reach(1 << 30); got != 2 {
+	if got := m.candidates(1 << 30); got != 2 {
 		t.Errorf("%d before any request", got)
 	}
 	for range 2 * lastInputs {
@@ -12,7 +12,7 @@ func TestARequestDrawsOneForEachMeanInputInItsOwn(t *testing.T) {
 		m.learn(1500)
 	}
 	for tokens, want := range map[int64]int{0: 2, 1000: 2, 2900: 2, 3100: 3, 5100: 5, 1 << 40: maxDraws} {
-		if got := m.reach(tokens); got != want {
+		if got := m.candidates(tokens); got != want {
 			t.Errorf("%d tokens: %d, want %d", tokens, got, want)
 		}
 	}

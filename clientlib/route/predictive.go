@@ -6,7 +6,7 @@ import (
 	"github.com/pointsman/pointsman/clientlib/route/window"
 )
 
-// The numbers of predictive (decision-core.md, Choosing).
+// The numbers of predictive (decision-core.md, Choosing; where they differ: docs/decisions/039-what-makes-first-tokens-late.md).
 const (
 	pendingHalf   = 700_000     // µs, φ of prompts that wait
 	fleetSlowHalf = 10 * second // of the fleet's slowdown
