@@ -155,7 +155,7 @@ func (j *judgement) balance(p pooled, pool []*pb.Endpoint) {
 	}
 }
 
-// foreseen warns of model servers of which predictive cannot tell when they are full.
+// foreseen warns of model servers of which nobody says how many slots they have: predictive guesses.
 func (j *judgement) foreseen(p pooled, path string, pool []*pb.Endpoint) {
 	var blind []string
 	for _, e := range pool {
@@ -165,7 +165,7 @@ func (j *judgement) foreseen(p pooled, path string, pool []*pb.Endpoint) {
 		}
 	}
 	if n := len(blind); n > 0 {
-		j.warn(path, "say how many requests it takes at once: capacity { slots = … }, or concurrency", "predictive cannot tell when %d of the endpoints of %s %s are full, as %s", n, p.kind, quote(p.name), quote(blind[0]))
+		j.warn(path, "say how many requests it takes at once: capacity { slots = … }, or concurrency", "predictive takes it that %d of the endpoints of %s %s answer 32 requests at once, as %s", n, p.kind, quote(p.name), quote(blind[0]))
 	}
 }
 

@@ -575,7 +575,7 @@ workload "w" {
 }
 ----
 a.hcl:18:1: warning: quotas, caps and budgets bind each process alone in this version (so many processes take so many times as much: write each one's part) @quota.q
-a.hcl:21:3: warning: predictive cannot tell when 1 of the endpoints of workload "w" are full, as "blind" (say how many requests it takes at once: capacity { slots = … }, or concurrency) @workload.w.balance.predictive
+a.hcl:21:3: warning: predictive takes it that 1 of the endpoints of workload "w" answer 32 requests at once, as "blind" (say how many requests it takes at once: capacity { slots = … }, or concurrency) @workload.w.balance.predictive
 
 # A literal that looks like a secret is refused and not repeated.
 errors
